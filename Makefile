@@ -1,0 +1,155 @@
+# sonde: build, try, test, install.
+#
+#   make            build build/sonde and its C module
+#   make demo       install what is missing, build, show a sample trace
+#   make test       install what is missing, build, run the suite
+#   make lint test sanitize fuzz bench docs install clean
+#
+# Settings, all of which may be given on the command line:
+
+LUA     = lua5.4
+PREFIX  = /usr/local
+DESTDIR =
+BUILD   = build
+OPTIMIZE = -O2
+V       = 0
+FUZZ_SECONDS = 60
+
+# No need to change anything below this line.
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+
+LUA_VERSION = 5.4
+LUA_CFLAGS := $(shell pkg-config --cflags lua$(LUA_VERSION) 2>/dev/null \
+                || echo -I/usr/include/lua$(LUA_VERSION))
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+
+WARNINGS = -Wall -Wextra -pedantic -Wshadow -Wstrict-prototypes \
+           -Wmissing-prototypes -Wconversion -Wundef -Wwrite-strings
+CFLAGS_ALL = -std=c11 $(OPTIMIZE) -fPIC -fvisibility=hidden $(WARNINGS) \
+             -Isrc $(LUA_CFLAGS) -MMD -MP $(SANITIZE_FLAGS) $(CFLAGS)
+LIBS = -lz -lm
+
+# The pure folders need no Lua and no system: fuzzers link them alone.
+PURE    := $(wildcard $(addprefix src/,$(addsuffix /*.c,\
+             base profile pprof nettrace clr text)))
+SOURCES := $(PURE) $(wildcard src/lua/*.c)
+OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
+LINTED  := $(SOURCES:src/%.c=$(BUILD)/lint/%.o)
+MODULE  := $(BUILD)/lua/sonde/c/core.so
+COMMAND := $(BUILD)/sonde
+LUA_FILES := $(shell find lua -name '*.lua')
+FUZZERS := $(patsubst spec/c/fuzz_%.c,%,$(wildcard spec/c/fuzz_*.c))
+
+ifneq ($(V),1)
+Q = @
+say = @printf '%-5s %s\n' $(1) $(2)
+endif
+
+BUSTED = SONDE_BUILD=$(BUILD) $(LUA) "$$(command -v busted)"
+SUBMAKE = +$(Q)$(MAKE) --no-print-directory -j$(JOBS)
+
+.PHONY: all demo test lint lint-c lint-lua sanitize sanitize-run fuzz bench \
+        docs install clean
+.DELETE_ON_ERROR:
+
+all: $(MODULE) $(COMMAND)
+
+$(MODULE): $(OBJECTS)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(OBJECTS) $(LIBS)
+
+$(BUILD)/obj/%.o: src/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+# The command is main.lua under its users' name; it finds the modules beside
+# itself, so it runs from any directory.
+$(COMMAND): lua/sonde/main.lua Makefile
+	$(call say,MAKE,$@)
+	@mkdir -p $(@D)
+	$(Q)sed "1s|.*|#!$$(command -v $(LUA) || echo '/usr/bin/env $(LUA)')|" $< > $@
+	$(Q)chmod 755 $@
+
+demo:
+	$(Q)sh .ci/install run
+	$(SUBMAKE) all
+	$(Q)sh examples/demo.sh $(COMMAND)
+
+test:
+	$(Q)sh .ci/install run test
+	$(SUBMAKE) all
+	$(Q)$(BUSTED)
+
+lint:
+	$(Q)sh .ci/install run lint
+	$(SUBMAKE) lint-c lint-lua
+
+lint-c: $(LINTED)
+
+$(BUILD)/lint/%.o: src/%.c
+	$(call say,LINT,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -Werror -c -o $@ $<
+
+lint-lua:
+	$(call say,LINT,lua)
+	$(Q)luacheck --quiet lua spec examples bench rockspec .luacheckrc .busted
+
+# The suite under the address and undefined-behaviour sanitizers, then again
+# with a collector that never rests, then the specs of the bindings with a
+# full collection at every call.
+sanitize:
+	$(Q)sh .ci/install run test
+	$(SUBMAKE) sanitize-run BUILD=$(BUILD)/sanitize OPTIMIZE='-O1 -g' \
+	  SANITIZE_FLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+
+PRELOAD = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) \
+  $$($(CC) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0
+
+sanitize-run: all
+	$(Q)$(PRELOAD) $(BUSTED)
+	$(Q)$(PRELOAD) SONDE_GC_STRESS=1 $(BUSTED)
+	$(Q)$(PRELOAD) SONDE_GC_EVERY_CALL=1 $(BUSTED) -t binding
+
+# Each decoder alone, without Lua, seeded with the traces of the suite.
+fuzz:
+	$(Q)sh .ci/install run fuzz
+	$(Q)set -e; for name in $(FUZZERS); do \
+	  $(MAKE) --no-print-directory $(BUILD)/fuzz/$$name; \
+	  sh spec/c/fuzz.sh $(BUILD)/fuzz/$$name $(FUZZ_SECONDS); \
+	done
+
+$(BUILD)/fuzz/%: spec/c/fuzz_%.c $(PURE) $(wildcard src/*/*.h src/*/*.def)
+	$(call say,FUZZ,$*)
+	@mkdir -p $(@D)
+	$(Q)clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=undefined -Isrc -o $@ $< $(PURE) $(LIBS)
+
+bench:
+	$(Q)sh .ci/install run
+	$(SUBMAKE) all
+	$(Q)$(LUA) bench/run.lua $(COMMAND)
+
+docs:
+	$(Q)sh .ci/install run docs
+	$(Q)$(LUA) "$$(command -v ldoc)" --fatalwarnings --dir $(BUILD)/docs .
+
+SHARE = $(DESTDIR)$(PREFIX)/share/lua/$(LUA_VERSION)
+LIB   = $(DESTDIR)$(PREFIX)/lib/lua/$(LUA_VERSION)
+
+install: all
+	$(Q)for file in $(LUA_FILES:lua/%=%); do \
+	  install -D -m 644 "lua/$$file" "$(SHARE)/$$file" || exit 1; \
+	done
+	$(Q)install -D -m 755 $(MODULE) $(LIB)/sonde/c/core.so
+	$(Q)install -D -m 755 $(COMMAND) $(DESTDIR)$(PREFIX)/bin/sonde
+
+clean:
+	$(Q)rm -rf $(BUILD)
+
+-include $(OBJECTS:.o=.d) $(LINTED:.o=.d)

@@ -1,0 +1,21 @@
+-- Runs once before the suite. The sanitizer runs ask for collectors that
+-- find what an ordinary one lets live.
+if os.getenv "SONDE_GC_STRESS" then
+  collectgarbage("incremental", 0, 1000)
+end
+
+-- A full collection at every call of a C function, for specs of bindings.
+if os.getenv "SONDE_GC_EVERY_CALL" then
+  local busted <const> = require "busted"
+  local function collect()
+    if debug.getinfo(2, "S").what == "C" then collectgarbage() end
+  end
+  busted.subscribe({ "test", "start" }, function()
+    debug.sethook(collect, "c")
+    return nil, true
+  end)
+  busted.subscribe({ "test", "end" }, function()
+    debug.sethook()
+    return nil, true
+  end)
+end
