@@ -57,9 +57,36 @@ int index_reserve(struct index *x) {
   return index_rebuild(x, (x->mask + 1) * 2);
 }
 
-void index_replace(struct index *x, uint32_t tag, uint32_t from, uint32_t to) {
+static uint32_t slot_of(const struct index *x, uint32_t tag, uint32_t id) {
   uint32_t at = tag & x->mask;
-  while (x->slots[at].tag != tag || x->slots[at].id_plus != from + 1)
+  while (x->slots[at].tag != tag || x->slots[at].id_plus != id + 1)
     at = (at + 1) & x->mask;
-  x->slots[at].id_plus = to + 1;
+  return at;
+}
+
+void index_replace(struct index *x, uint32_t tag, uint32_t from, uint32_t to) {
+  x->slots[slot_of(x, tag, from)].id_plus = to + 1;
+}
+
+/*
+** Later ids of the same chain move up into the hole, each one that would not
+** be found any more from its own first slot.
+*/
+void index_remove(struct index *x, uint32_t tag, uint32_t id) {
+  uint32_t hole = slot_of(x, tag, id);
+  uint32_t at = hole;
+  for (;;) {
+    x->slots[hole].id_plus = 0;
+    uint32_t home;
+    do {
+      at = (at + 1) & x->mask;
+      if (x->slots[at].id_plus == 0) {
+        x->count--;
+        return;
+      }
+      home = x->slots[at].tag & x->mask;
+    } while (((at - home) & x->mask) < ((at - hole) & x->mask));
+    x->slots[hole] = x->slots[at];
+    hole = at;
+  }
 }

@@ -77,4 +77,7 @@ static inline void index_put(struct index *x, uint32_t tag, uint32_t id) {
 /* Puts 'to' in the place of 'from', which must be there under this tag. */
 void index_replace(struct index *x, uint32_t tag, uint32_t from, uint32_t to);
 
+/* Takes an id out that must be there under this tag. */
+void index_remove(struct index *x, uint32_t tag, uint32_t id);
+
 #endif

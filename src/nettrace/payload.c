@@ -1,0 +1,256 @@
+/*
+** Values of self-described payloads. Two facts are not in the format
+** document: DateTime is an 8-byte FILETIME in practice, and Boolean takes 4
+** bytes in manifest events and 1 in EventSource.Write<T> events while both
+** say type 3. So a payload is walked with 4 first, without telling anyone;
+** if that does not use it up and 1 does, it is 1.
+*/
+#include "nettrace/payload.h"
+
+#include "base/cursor.h"
+
+/* Arrays of arrays cannot be described, but objects in arrays can nest. */
+#define DEPTH_MAX 64
+
+struct walk {
+  struct cursor c;
+  const uint8_t *start;
+  size_t size;
+  unsigned bool_bytes;
+  const struct payload_visitor *visitor;   /* NULL: only measure */
+  int bad;
+};
+
+int payload_known_type(int32_t type) {
+  switch (type) {
+#define FIELD(code, id, name, bytes) case code:
+#include "nettrace/field_types.def"
+#undef FIELD
+    return 1;
+    default: return 0;
+  }
+}
+
+int payload_has_element(int32_t type) {
+  return type == NT_ARRAY || type == NT_FIXED_ARRAY || type == NT_RELLOC
+         || type == NT_DATALOC;
+}
+
+static size_t fixed_size(const struct walk *w, uint8_t type) {
+  if (type == NT_BOOLEAN) return w->bool_bytes;
+  switch (type) {
+#define FIELD(code, id, name, bytes) case code: return bytes;
+#include "nettrace/field_types.def"
+#undef FIELD
+    default: return 0;
+  }
+}
+
+static void tell(struct walk *w, uint32_t name,
+                 const struct payload_value *v) {
+  if (w->visitor != NULL && !w->c.failed)
+    w->visitor->value(w->visitor->ctx, name, v);
+}
+
+static void tell_bytes(struct walk *w, uint32_t name, enum payload_kind kind,
+                       const uint8_t *data, size_t size) {
+  struct payload_value v = {kind, 0, 0, data, size};
+  tell(w, name, &v);
+}
+
+static void tell_int(struct walk *w, uint32_t name, enum payload_kind kind,
+                     int64_t num) {
+  struct payload_value v = {kind, num, 0, NULL, 0};
+  tell(w, name, &v);
+}
+
+static void tell_real(struct walk *w, uint32_t name, double real) {
+  struct payload_value v = {PAYLOAD_FLOAT, 0, real, NULL, 0};
+  tell(w, name, &v);
+}
+
+/* Values of fixed size, and the three that carry their own length. */
+static void read_scalar(struct walk *w, uint32_t name, uint8_t type) {
+  struct cursor *c = &w->c;
+  uint64_t u;
+  size_t units;
+  const uint8_t *text;
+  switch (type) {
+    case NT_BOOLEAN:
+      u = w->bool_bytes == 4 ? cur_u32(c) : cur_u8(c);
+      tell_int(w, name, PAYLOAD_BOOL, u != 0);
+      return;
+    case NT_BOOLEAN8: tell_int(w, name, PAYLOAD_BOOL, cur_u8(c) != 0); return;
+    case NT_SBYTE: tell_int(w, name, PAYLOAD_INT, (int8_t)cur_u8(c)); return;
+    case NT_BYTE: tell_int(w, name, PAYLOAD_INT, cur_u8(c)); return;
+    case NT_INT16: tell_int(w, name, PAYLOAD_INT, cur_i16(c)); return;
+    case NT_UINT16: tell_int(w, name, PAYLOAD_INT, cur_u16(c)); return;
+    case NT_INT32: tell_int(w, name, PAYLOAD_INT, cur_i32(c)); return;
+    case NT_UINT32: tell_int(w, name, PAYLOAD_INT, cur_u32(c)); return;
+    case NT_INT64: tell_int(w, name, PAYLOAD_INT, cur_i64(c)); return;
+    case NT_UINT64: tell_int(w, name, PAYLOAD_UINT, cur_i64(c)); return;
+    case NT_SINGLE: tell_real(w, name, (double)cur_f32(c)); return;
+    case NT_DOUBLE: tell_real(w, name, cur_f64(c)); return;
+    case NT_DATETIME: tell_int(w, name, PAYLOAD_FILETIME, cur_i64(c)); return;
+    case NT_VARUINT:
+      tell_int(w, name, PAYLOAD_UINT, (int64_t)cur_varu64(c));
+      return;
+    case NT_VARINT:
+      u = cur_varu64(c);
+      tell_int(w, name, PAYLOAD_INT, (int64_t)(u >> 1 ^ (~(u & 1) + 1)));
+      return;
+    case NT_STRING:
+      text = cur_utf16z(c, &units);
+      tell_bytes(w, name, PAYLOAD_UTF16, text, units * 2);
+      return;
+    case NT_CHAR:
+      text = cur_take(c, 2);
+      tell_bytes(w, name, PAYLOAD_UTF16, text, 2);
+      return;
+    case NT_UTF8_UNIT:
+      text = cur_take(c, 1);
+      tell_bytes(w, name, PAYLOAD_UTF8, text, 1);
+      return;
+    case NT_GUID:
+      text = cur_take(c, 16);
+      tell_bytes(w, name, PAYLOAD_GUID, text, 16);
+      return;
+    case NT_DECIMAL:
+      text = cur_take(c, 16);
+      tell_bytes(w, name, PAYLOAD_BYTES, text, 16);
+      return;
+    default:
+      w->bad = 1;
+  }
+}
+
+static void read_fields(struct walk *w, const struct nt_field *fields,
+                        uint32_t n, int depth);
+
+static void open_array(struct walk *w, uint32_t name) {
+  if (w->visitor != NULL) w->visitor->begin_array(w->visitor->ctx, name);
+}
+
+static void open_object(struct walk *w, uint32_t name) {
+  if (w->visitor != NULL) w->visitor->begin_object(w->visitor->ctx, name);
+}
+
+static void close_any(struct walk *w) {
+  if (w->visitor != NULL) w->visitor->end(w->visitor->ctx);
+}
+
+/*
+** Elements one by one. An array of UTF-16 or UTF-8 units is a text. A count
+** is not believed: the loop ends with the bytes, and objects without fields,
+** which take none, are not repeated.
+*/
+static void read_elements(struct walk *w, const struct nt_field *f,
+                          uint32_t count, int depth) {
+  size_t unit = f->element == NT_CHAR ? 2 : f->element == NT_UTF8_UNIT;
+  if (unit > 0) {
+    const uint8_t *text = cur_take(&w->c, count * unit);
+    tell_bytes(w, f->name, unit == 2 ? PAYLOAD_UTF16 : PAYLOAD_UTF8, text,
+               count * unit);
+    return;
+  }
+  open_array(w, f->name);
+  for (uint32_t i = 0; i < count && !w->c.failed && !w->bad; i++) {
+    const uint8_t *before = w->c.at;
+    if (f->element == NT_OBJECT) {
+      open_object(w, 0);
+      read_fields(w, f + 1, f->n_nested, depth + 1);
+      close_any(w);
+    }
+    else read_scalar(w, 0, f->element);
+    if (w->c.at == before) break;
+  }
+  close_any(w);
+}
+
+/* RelLoc and DataLoc: where in the payload the elements are. */
+static void read_location(struct walk *w, const struct nt_field *f) {
+  uint32_t word = cur_u32(&w->c);
+  size_t size = word >> 16;
+  size_t at = word & 0xffff;
+  if (f->type == NT_RELLOC) at += (size_t)(w->c.at - w->start);
+  size_t element = fixed_size(w, f->element);
+  if (w->c.failed || element == 0 || at > w->size || size > w->size - at) {
+    w->bad = 1;
+    return;
+  }
+  struct walk in = *w;
+  in.c = cur_over(w->start + at, size);
+  read_elements(&in, f, (uint32_t)(size / element), DEPTH_MAX);
+  if (in.bad) w->bad = 1;
+}
+
+static void read_field(struct walk *w, const struct nt_field *f, int depth) {
+  switch (f->type) {
+    case NT_OBJECT:
+      open_object(w, f->name);
+      read_fields(w, f + 1, f->n_nested, depth + 1);
+      close_any(w);
+      return;
+    case NT_ARRAY:
+      read_elements(w, f, cur_u16(&w->c), depth);
+      return;
+    case NT_FIXED_ARRAY:
+      read_elements(w, f, f->fixed_count, depth);
+      return;
+    case NT_RELLOC: case NT_DATALOC:
+      read_location(w, f);
+      return;
+    default:
+      read_scalar(w, f->name, f->type);
+  }
+}
+
+static void read_fields(struct walk *w, const struct nt_field *fields,
+                        uint32_t n, int depth) {
+  if (depth > DEPTH_MAX) {
+    w->bad = 1;
+    return;
+  }
+  const struct nt_field *f = fields;
+  for (uint32_t i = 0; i < n && !w->c.failed && !w->bad; i++) {
+    read_field(w, f, depth);
+    f += f->span;
+  }
+}
+
+static struct walk walk_over(const uint8_t *data, size_t size,
+                             unsigned bool_bytes) {
+  struct walk w = {cur_over(data, size), data, size, bool_bytes, NULL, 0};
+  return w;
+}
+
+static int has_boolean(const struct nt_type *type) {
+  for (uint32_t i = 0; i < type->n_fields; i++) {
+    if (type->fields[i].type == NT_BOOLEAN
+        || type->fields[i].element == NT_BOOLEAN)
+      return 1;
+  }
+  return 0;
+}
+
+static int fits(const struct nt_type *type, const uint8_t *data, size_t size,
+                unsigned bool_bytes) {
+  struct walk w = walk_over(data, size, bool_bytes);
+  read_fields(&w, type->fields, type->n_top, 0);
+  return !w.bad && !w.c.failed && cur_left(&w.c) == 0;
+}
+
+enum payload_status payload_decode(const struct nt_type *type,
+                                   const uint8_t *data, size_t size,
+                                   const struct payload_visitor *visitor) {
+  unsigned bool_bytes = 4;
+  if (has_boolean(type) && !fits(type, data, size, 4)
+      && fits(type, data, size, 1))
+    bool_bytes = 1;
+  struct walk w = walk_over(data, size, bool_bytes);
+  w.visitor = visitor;
+  read_fields(&w, type->fields, type->n_top, 0);
+  if (w.bad) return PAYLOAD_BAD;
+  if (w.c.failed) return PAYLOAD_CUT;
+  return cur_left(&w.c) > 0 ? PAYLOAD_EXTRA : PAYLOAD_OK;
+}
