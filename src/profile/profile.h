@@ -111,4 +111,14 @@ uint32_t profile_label_set(struct profile *p, const struct label *labels,
 int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
                        const int64_t *values);
 
+/*
+** The index of the sample type that reports show unless told otherwise: the
+** one that 'default_type' names, else the last (as pprof does).
+*/
+uint32_t profile_default_type(const struct profile *p);
+
+/* Sum of one sample type; 'absolute' adds magnitudes. See saturate.h. */
+int64_t profile_sum(const struct profile *p, uint32_t type, int absolute,
+                    int *saturated);
+
 #endif

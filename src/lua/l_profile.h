@@ -1,0 +1,58 @@
+/*
+** The userdata sonde.profile, for the bindings that make or use profiles.
+*/
+#ifndef SONDE_LUA_L_PROFILE_H
+#define SONDE_LUA_L_PROFILE_H
+
+#include "lua/l_aux.h"
+#include "profile/frames.h"
+#include "profile/intern.h"
+
+#define PROFILE_CLASS "sonde.profile"
+
+struct profile_box {
+  struct profile *profile;   /* owned; NULL while closed */
+  struct intern intern;      /* only while 'is_builder' */
+  int is_builder;
+  struct frames frames;      /* numbering; good while it covers all rows */
+  uint32_t numbered;         /* locations that 'frames' covers */
+};
+
+/*
+** Pushes an object without a profile and gives its place for one:
+** '*profile_push(L) = profile_new(limit)' cannot leak.
+*/
+struct profile **profile_push(lua_State *L);
+
+/* The box of an argument; raises when it is none or closed. */
+struct profile_box *profile_check(lua_State *L, int arg);
+
+/* The numbering of a profile's frames; NULL when memory was refused. */
+const struct frames *profile_frames(struct profile_box *box);
+
+/*
+** The sample type that the value at 'index' names by number (from 1) or by
+** name; the profile's default when it is nil. Raises otherwise.
+*/
+uint32_t profile_type_at(lua_State *L, const struct profile *p, int index);
+
+/* The same of the option 'type' of a table. */
+uint32_t profile_type_option(lua_State *L, const struct profile *p, int arg);
+
+/*
+** An option that is a mask with one byte for each of 'count' things; NULL
+** when it is absent. Raises when its length is another.
+*/
+const uint8_t *profile_mask_option(lua_State *L, int arg, const char *name,
+                                   uint32_t count);
+
+void profile_push_string(lua_State *L, const struct profile *p, uint32_t id);
+
+/* Methods that other files add to the class. */
+extern const luaL_Reg profile_build_methods[];
+extern const luaL_Reg profile_report_methods[];
+
+/* core.profile_new. */
+int profile_new_builder(lua_State *L);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+** What reports ask of a profile: p:graph and p:calltree.
+*/
+#include "lua/l_profile.h"
+
+#include <string.h>
+
+#include "profile/graph.h"
+#include "profile/saturate.h"
+
+static const char *const by_names[] = {
+  "function", "filefunction", "file", "line", "address", "module", NULL
+};
+
+/*
+** A graph on its way to Lua. Decision: it lives on the C stack and is pushed
+** by a protected call, so that an error while pushing frees it at once; an
+** object of the collector could outlive the profile it points into.
+*/
+struct graph_job {
+  struct graph graph;
+  struct buffer name;
+  uint32_t *number;      /* node to its place in the result, 0 for none */
+  uint32_t number_cap;
+  int with_edges, with_frames;
+};
+
+static enum nodes_by by_option(lua_State *L, int arg) {
+  const char *by = aux_opt_string(L, arg, "by", by_names[0], NULL);
+  int i = 0;
+  while (by_names[i] != NULL && strcmp(by_names[i], by) != 0) i++;
+  if (by_names[i] == NULL)
+    luaL_argerror(L, arg, lua_pushfstring(L, "option 'by' cannot be '%s'",
+                                          by));
+  return (enum nodes_by)i;
+}
+
+/* Pushes one node: { name, flat, cum, frame }. */
+static void push_node(lua_State *L, struct graph_job *job, uint32_t node) {
+  struct graph *g = &job->graph;
+  const struct graph_value *v = &g->values[node];
+  lua_createtable(L, 0, 4);
+  buf_clear(&job->name);
+  nodes_name(&g->nodes, node, &job->name);
+  if (job->name.failed) luaL_error(L, "not enough memory");
+  aux_set_string(L, "name", (const char *)job->name.data, job->name.len);
+  aux_set_integer(L, "flat",
+                  saturate_divide(v->flat, v->flat_count, &g->saturated));
+  aux_set_integer(L, "cum",
+                  saturate_divide(v->cum, v->cum_count, &g->saturated));
+  aux_set_integer(L, "frame", (int64_t)g->nodes.rows[node].frame + 1);
+}
+
+/* A node without any value is in no report. */
+static void push_nodes(lua_State *L, struct graph_job *job) {
+  struct graph *g = &job->graph;
+  uint32_t n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < g->nodes.count; i++) {
+    job->number[i] = 0;
+    if (g->values[i].flat == 0 && g->values[i].cum == 0) continue;
+    push_node(L, job, i);
+    job->number[i] = ++n;
+    aux_seti(L, -2, n);
+  }
+}
+
+static void push_edges(lua_State *L, struct graph_job *job) {
+  struct graph *g = &job->graph;
+  uint64_t n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < g->n_edges; i++) {
+    const struct graph_edge *e = &g->edges[i];
+    if (job->number[e->from] == 0 || job->number[e->to] == 0) continue;
+    lua_createtable(L, 0, 5);
+    aux_set_integer(L, "from", job->number[e->from]);
+    aux_set_integer(L, "to", job->number[e->to]);
+    aux_set_integer(L, "value",
+                    saturate_divide(e->value, e->count, &g->saturated));
+    aux_set_boolean(L, "residual", e->is_residual);
+    aux_set_boolean(L, "inline", e->is_inline);
+    aux_seti(L, -2, ++n);
+  }
+}
+
+/* The node of every frame, 0 for those whose node has no value. */
+static void push_frame_nodes(lua_State *L, const struct graph_job *job) {
+  const struct nodes *n = &job->graph.nodes;
+  lua_createtable(L, (int)n->frames.count, 0);
+  for (uint32_t i = 0; i < n->frames.count; i++) {
+    lua_pushinteger(L, job->number[n->of_frame[i]]);
+    aux_seti(L, -2, (uint64_t)i + 1);
+  }
+}
+
+static int push_graph(lua_State *L) {
+  struct graph_job *job = lua_touserdata(L, 1);
+  struct graph *g = &job->graph;
+  lua_createtable(L, 0, 6);
+  push_nodes(L, job);
+  lua_setfield(L, -2, "nodes");
+  if (job->with_edges) {
+    push_edges(L, job);
+    lua_setfield(L, -2, "edges");
+  }
+  if (job->with_frames) {
+    push_frame_nodes(L, job);
+    lua_setfield(L, -2, "node_of");
+  }
+  aux_set_integer(L, "total",
+                  saturate_divide(g->total, g->total_count, &g->saturated));
+  aux_set_integer(L, "sum", g->sum);
+  if (g->saturated) aux_set_boolean(L, "saturated", 1);
+  return 1;
+}
+
+static int run_graph(lua_State *L, struct profile *p, enum nodes_by by,
+                     const struct graph_options *o, struct graph_job *job) {
+  struct budget *b = &p->budget;
+  buf_init(&job->name, b);
+  int status = graph_init(&job->graph, p, by, o);
+  if (status == 0)
+    status = budget_grow(b, (void **)&job->number, &job->number_cap,
+                         sizeof *job->number, job->graph.nodes.count);
+  int results = 1;
+  if (status == 0) {
+    lua_pushcfunction(L, push_graph);
+    lua_pushlightuserdata(L, job);
+    status = lua_pcall(L, 1, 1, 0);
+  }
+  else results = aux_no_memory(L);
+  buf_free(&job->name);
+  budget_free(b, job->number, job->number_cap, sizeof *job->number);
+  graph_free(&job->graph);
+  return status > LUA_OK ? lua_error(L) : results;
+}
+
+static int profile_graph(lua_State *L) {
+  static const char *const names[] = {
+    "type", "by", "edges", "mean", "keep", "node_of", NULL
+  };
+  struct profile_box *box = profile_check(L, 1);
+  struct profile *p = box->profile;
+  lua_settop(L, 2);
+  aux_check_options(L, 2, names);
+  luaL_argcheck(L, p->n_types > 0, 1, "profile without sample types");
+  const struct frames *frames = profile_frames(box);
+  if (frames == NULL) return aux_no_memory(L);
+  struct graph_options o = {.type = profile_type_option(L, p, 2)};
+  o.divisor = aux_opt_boolean(L, 2, "mean", 0) ? 0 : PROFILE_NONE;
+  o.with_edges = aux_opt_boolean(L, 2, "edges", 0);
+  o.keep = profile_mask_option(L, 2, "keep", frames->count);
+  struct graph_job job = {.with_edges = o.with_edges};
+  job.with_frames = aux_opt_boolean(L, 2, "node_of", 0);
+  return run_graph(L, p, by_option(L, 2), &o, &job);
+}
+
+const luaL_Reg profile_report_methods[] = {
+  {"graph", profile_graph},
+  {NULL, NULL}
+};

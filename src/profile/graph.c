@@ -1,0 +1,226 @@
+#include "profile/graph.h"
+
+#include "profile/saturate.h"
+
+/* One frame of the stack that is being walked, outermost first. */
+struct step {
+  uint32_t node;         /* PROFILE_NONE when the frame is not kept */
+  uint8_t is_inlined;    /* into the frame before it, at the same address */
+};
+
+struct walk {
+  struct graph *graph;
+  struct profile *profile;
+  const struct graph_options *options;
+  struct step *steps;    uint32_t steps_cap, n_steps;
+  uint32_t *seen_node;   uint32_t seen_node_cap;   /* sample + 1 */
+  uint32_t *seen_edge;   uint32_t seen_edge_cap;
+  struct index edges;
+  uint32_t stamp;        /* the sample's number + 1 */
+  int64_t value, count;
+};
+
+/*
+** Lays the frames of a stack out. The nodes are linked from the innermost
+** frame outwards, so the array is filled in that order and read backwards.
+*/
+static int walk_load(struct walk *w, uint32_t stack) {
+  const struct nodes *n = &w->graph->nodes;
+  const struct stack_node *tree = w->profile->stacks.nodes;
+  const uint8_t *keep = w->options->keep;
+  w->n_steps = 0;
+  for (; stack != 0; stack = tree[stack].parent) {
+    uint32_t location = tree[stack].frame;
+    uint32_t frame = n->frames.first[location];
+    uint32_t end = n->frames.first[location + 1];
+    if (budget_grow(&w->profile->budget, (void **)&w->steps, &w->steps_cap,
+                    sizeof *w->steps, (uint64_t)w->n_steps + end - frame)
+        != 0)
+      return -1;
+    for (; frame < end; frame++) {
+      struct step *step = &w->steps[w->n_steps++];
+      int kept = keep == NULL || keep[frame] != 0;
+      step->node = kept ? n->of_frame[frame] : PROFILE_NONE;
+      step->is_inlined = frame + 1 < end;
+    }
+  }
+  return 0;
+}
+
+static uint32_t find_edge(struct walk *w, uint32_t from, uint32_t to,
+                          uint32_t tag) {
+  const struct graph_edge *edges = w->graph->edges;
+  uint32_t probe = tag;
+  uint32_t id;
+  while ((id = index_next(&w->edges, tag, &probe)) != INDEX_NONE)
+    if (edges[id].from == from && edges[id].to == to) break;
+  return id;
+}
+
+static uint32_t add_edge(struct walk *w, uint32_t from, uint32_t to,
+                         uint32_t tag) {
+  struct graph *g = w->graph;
+  struct budget *b = &w->profile->budget;
+  uint64_t want = (uint64_t)g->n_edges + 1;
+  if (index_reserve(&w->edges) != 0
+      || budget_grow(b, (void **)&g->edges, &g->edges_cap, sizeof *g->edges,
+                     want) != 0
+      || budget_grow(b, (void **)&w->seen_edge, &w->seen_edge_cap,
+                     sizeof *w->seen_edge, want) != 0)
+    return INDEX_NONE;
+  struct graph_edge fresh = {.from = from, .to = to, .is_inline = 1};
+  g->edges[g->n_edges] = fresh;
+  w->seen_edge[g->n_edges] = 0;
+  index_put(&w->edges, tag, g->n_edges);
+  return g->n_edges++;
+}
+
+static int count_edge(struct walk *w, uint32_t from, const struct step *to,
+                      int residual) {
+  struct graph *g = w->graph;
+  uint32_t tag = hash_tag(hash_mix(from, to->node));
+  uint32_t id = find_edge(w, from, to->node, tag);
+  if (id == INDEX_NONE) id = add_edge(w, from, to->node, tag);
+  if (id == INDEX_NONE) return -1;
+  if (w->seen_edge[id] == w->stamp) return 0;
+  w->seen_edge[id] = w->stamp;
+  struct graph_edge *edge = &g->edges[id];
+  edge->value = saturate_add(edge->value, w->value, &g->saturated);
+  edge->count = saturate_add(edge->count, w->count, &g->saturated);
+  if (residual) edge->is_residual = 1;
+  if (!to->is_inlined) edge->is_inline = 0;
+  return 0;
+}
+
+static void count_node(struct walk *w, uint32_t node) {
+  struct graph *g = w->graph;
+  if (w->seen_node[node] == w->stamp) return;
+  w->seen_node[node] = w->stamp;
+  struct graph_value *v = &g->values[node];
+  v->cum = saturate_add(v->cum, w->value, &g->saturated);
+  v->cum_count = saturate_add(v->cum_count, w->count, &g->saturated);
+}
+
+static int walk_stack(struct walk *w) {
+  struct graph *g = w->graph;
+  uint32_t parent = PROFILE_NONE;
+  int residual = 0;
+  for (uint32_t i = w->n_steps; i-- > 0;) {
+    const struct step *step = &w->steps[i];
+    if (step->node == PROFILE_NONE) {
+      residual = 1;
+      continue;
+    }
+    count_node(w, step->node);
+    if (w->options->with_edges && parent != PROFILE_NONE
+        && parent != step->node && count_edge(w, parent, step, residual) != 0)
+      return -1;
+    parent = step->node;
+    residual = 0;
+  }
+  if (parent != PROFILE_NONE && !residual) {
+    struct graph_value *v = &g->values[parent];
+    v->flat = saturate_add(v->flat, w->value, &g->saturated);
+    v->flat_count = saturate_add(v->flat_count, w->count, &g->saturated);
+  }
+  return 0;
+}
+
+static int walk_samples(struct walk *w) {
+  const struct profile *p = w->profile;
+  const struct graph_options *o = w->options;
+  uint32_t loaded = STACK_NONE;
+  for (uint32_t i = 0; i < p->n_samples; i++) {
+    const int64_t *values = p->values + (size_t)i * p->n_types;
+    w->value = values[o->type];
+    w->count = o->divisor == PROFILE_NONE ? 0 : values[o->divisor];
+    if (w->value == 0 && w->count == 0) continue;
+    if (p->sample_stack[i] != loaded) {
+      loaded = p->sample_stack[i];
+      if (walk_load(w, loaded) != 0) return -1;
+    }
+    w->stamp = i + 1;
+    if (walk_stack(w) != 0) return -1;
+  }
+  return 0;
+}
+
+/* Does a label set mark its samples as those of a difference's base? */
+static int is_base(const struct profile *p, uint32_t set, uint32_t key,
+                   uint32_t yes) {
+  const struct label_table *t = &p->labels;
+  for (uint32_t i = t->starts[set]; i < t->starts[set + 1]; i++)
+    if (t->labels[i].key == key && !t->labels[i].is_num
+        && t->labels[i].str == yes)
+      return 1;
+  return 0;
+}
+
+/* What is 100 %: with samples of a difference's base, only those. */
+static void count_total(struct graph *g, const struct profile *p,
+                        const struct graph_options *o) {
+  uint32_t key = strtab_find(&p->strings, "pprof::base", 11);
+  uint32_t yes = strtab_find(&p->strings, "true", 4);
+  int may_differ = key != UINT32_MAX && yes != UINT32_MAX;
+  int64_t base = 0, base_count = 0;
+  for (uint32_t i = 0; i < p->n_samples; i++) {
+    const int64_t *values = p->values + (size_t)i * p->n_types;
+    int64_t v = values[o->type];
+    int64_t count = o->divisor == PROFILE_NONE ? 0 : values[o->divisor];
+    g->sum = saturate_add(g->sum, v, &g->saturated);
+    if (v < 0) v = saturate_negate(v, &g->saturated);
+    g->total = saturate_add(g->total, v, &g->saturated);
+    g->total_count = saturate_add(g->total_count, count, &g->saturated);
+    if (may_differ && is_base(p, p->sample_labels[i], key, yes)) {
+      base = saturate_add(base, v, &g->saturated);
+      base_count = saturate_add(base_count, count, &g->saturated);
+    }
+  }
+  if (base > 0) {
+    g->total = base;
+    g->total_count = base_count;
+  }
+}
+
+static int walk_init(struct walk *w) {
+  struct graph *g = w->graph;
+  struct budget *b = &w->profile->budget;
+  uint32_t n = g->nodes.count;
+  index_init(&w->edges, b);
+  if (budget_grow(b, (void **)&g->values, &g->values_cap, sizeof *g->values,
+                  n) != 0
+      || budget_grow(b, (void **)&w->seen_node, &w->seen_node_cap,
+                     sizeof *w->seen_node, n) != 0)
+    return -1;
+  if (n == 0) return 0;
+  memset(g->values, 0, n * sizeof *g->values);
+  memset(w->seen_node, 0, n * sizeof *w->seen_node);
+  return 0;
+}
+
+static void walk_free(struct walk *w) {
+  struct budget *b = &w->profile->budget;
+  budget_free(b, w->steps, w->steps_cap, sizeof *w->steps);
+  budget_free(b, w->seen_node, w->seen_node_cap, sizeof *w->seen_node);
+  budget_free(b, w->seen_edge, w->seen_edge_cap, sizeof *w->seen_edge);
+  index_free(&w->edges);
+}
+
+int graph_init(struct graph *g, struct profile *p, enum nodes_by by,
+               const struct graph_options *options) {
+  memset(g, 0, sizeof *g);
+  if (nodes_init(&g->nodes, p, by) != 0) return -1;
+  struct walk w = {.graph = g, .profile = p, .options = options};
+  int status = walk_init(&w);
+  if (status == 0) status = walk_samples(&w);
+  if (status == 0) count_total(g, p, options);
+  walk_free(&w);
+  return status;
+}
+
+void graph_free(struct graph *g) {
+  struct budget *b = &g->nodes.profile->budget;
+  budget_free(b, g->values, g->values_cap, sizeof *g->values);
+  budget_free(b, g->edges, g->edges_cap, sizeof *g->edges);
+  nodes_free(&g->nodes);
+}

@@ -1,0 +1,50 @@
+/*
+** Flat and cumulative values of nodes, and the edges between them, as
+** pprof's graph: in cum a node counts once for each sample however often it
+** recurses, and so does an edge; calls of a node by itself are no edge.
+**
+** Decision: every sample's stack is walked, with a mark per node that says in
+** which sample it was last seen. Summing over the shared stack nodes instead
+** needs arrays as long as all of them, and fresh memory costs more here than
+** the walk: 100,000 stacks of 40 frames take some 15 ms and no memory.
+*/
+#ifndef SONDE_PROFILE_GRAPH_H
+#define SONDE_PROFILE_GRAPH_H
+
+#include "profile/nodes.h"
+
+struct graph_value {
+  int64_t flat, cum;
+  int64_t flat_count, cum_count;   /* of the divisor type; else 0 */
+};
+
+struct graph_edge {
+  uint32_t from, to;               /* nodes: the caller and the callee */
+  int64_t value, count;
+  uint8_t is_residual;             /* leads over nodes that were not kept */
+  uint8_t is_inline;               /* the callee was always inlined */
+};
+
+struct graph_options {
+  uint32_t type;                   /* sample type */
+  uint32_t divisor;                /* sample type, or PROFILE_NONE */
+  int with_edges;
+  const uint8_t *keep;             /* byte per frame, or NULL for all */
+};
+
+struct graph {
+  struct nodes nodes;
+  struct graph_value *values;      uint32_t values_cap;
+  struct graph_edge *edges;        uint32_t edges_cap, n_edges;
+  int64_t total;                   /* what 100 % is: sum of magnitudes */
+  int64_t sum;                     /* signed sum of all samples */
+  int64_t total_count;             /* the same of the divisor type */
+  int saturated;                   /* a sum did not fit 64 bits */
+};
+
+/* 0, or -1 when memory was refused (graph_free is still right to call). */
+int graph_init(struct graph *g, struct profile *p, enum nodes_by by,
+               const struct graph_options *options);
+void graph_free(struct graph *g);
+
+#endif
