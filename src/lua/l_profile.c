@@ -284,13 +284,14 @@ static int profile_label_sets(lua_State *L) {
 static int profile_total(lua_State *L) {
   const struct profile *p = profile_check(L, 1)->profile;
   int saturated = 0;
-  lua_settop(L, 2);
+  lua_settop(L, 3);
   if (p->n_types == 0 && lua_isnil(L, 2)) {
     lua_pushinteger(L, 0);
     return 1;
   }
   uint32_t type = profile_type_at(L, p, 2);
-  lua_pushinteger(L, profile_sum(p, type, 0, &saturated));
+  int absolute = lua_toboolean(L, 3);
+  lua_pushinteger(L, profile_sum(p, type, absolute, &saturated));
   return 1;
 }
 
