@@ -1,0 +1,122 @@
+/*
+** The little that the command wants of the system and Lua does not offer:
+** terminals, what kind of thing a path names, and signals.
+*/
+#define _GNU_SOURCE   /* realpath, sigaction */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lua/l_aux.h"
+#include "lua/l_core.h"
+
+/* core.isatty(fd) */
+static int system_isatty(lua_State *L) {
+  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
+/* core.columns(fd): width of the terminal, or nil. */
+static int system_columns(lua_State *L) {
+  struct winsize size = {0};
+  int fd = (int)luaL_checkinteger(L, 1);
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
+  lua_pushinteger(L, size.ws_col);
+  return 1;
+}
+
+static const char *kind_of(mode_t mode) {
+  if (S_ISREG(mode)) return "file";
+  if (S_ISDIR(mode)) return "directory";
+  return "device";   /* or a pipe, or a socket: something not to replace */
+}
+
+/*
+** core.path_info(path): kind, path with links resolved, size. nil, message,
+** code when there is nothing.
+*/
+static int system_path_info(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  struct stat info;
+  if (stat(path, &info) != 0) {
+    const char *code = errno == ENOENT || errno == ENOTDIR ? "not_found"
+                       : errno == EACCES ? "permission" : "unavailable";
+    return aux_fail(L, code, "%s: %s", path, strerror(errno));
+  }
+  char *resolved = realpath(path, NULL);
+  lua_pushstring(L, kind_of(info.st_mode));
+  lua_pushstring(L, resolved != NULL ? resolved : path);
+  lua_pushinteger(L, (lua_Integer)info.st_size);
+  free(resolved);
+  return 3;
+}
+
+/*
+** A handler can reach nothing but statics. The state is the one that asked
+** for signals first; the command has no other.
+*/
+static lua_State *volatile interrupted_state;
+static volatile sig_atomic_t last_signal;
+
+static void stop_hook(lua_State *L, lua_Debug *record) {
+  (void)record;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_error(L, "interrupted!");
+}
+
+/*
+** lua_sethook is what Lua's own interpreter calls here. SA_RESETHAND has put
+** the default back, so a second signal ends a process that does not react;
+** without SA_RESTART a waiting read returns.
+*/
+static void on_signal(int number) {
+  last_signal = number;
+  int when = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+  if (interrupted_state != NULL)
+    lua_sethook(interrupted_state, stop_hook, when, 1);
+}
+
+/* core.catch_signal(number): it raises "interrupted!" in the main state. */
+static int system_catch_signal(lua_State *L) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_signal;
+  action.sa_flags = (int)SA_RESETHAND;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  interrupted_state = lua_tothread(L, -1);
+  if (sigaction((int)luaL_checkinteger(L, 1), &action, NULL) != 0)
+    return luaL_argerror(L, 1, strerror(errno));
+  return 0;
+}
+
+/* core.caught_signal(): the last signal that was caught; 0 for none. */
+static int system_caught_signal(lua_State *L) {
+  lua_pushinteger(L, last_signal);
+  return 1;
+}
+
+/* core.die_by(number): ends the process by the signal's default action. */
+static int system_die_by(lua_State *L) {
+  int number = (int)luaL_checkinteger(L, 1);
+  signal(number, SIG_DFL);
+  raise(number);
+  return 0;
+}
+
+static const luaL_Reg functions[] = {
+  {"isatty", system_isatty},
+  {"columns", system_columns},
+  {"path_info", system_path_info},
+  {"catch_signal", system_catch_signal},
+  {"caught_signal", system_caught_signal},
+  {"die_by", system_die_by},
+  {NULL, NULL}
+};
+
+void system_open(lua_State *L) {
+  luaL_setfuncs(L, functions, 0);
+}
