@@ -1,0 +1,125 @@
+--- Files: written beside their name and renamed when complete.
+-- @module sonde.base.files
+local core <const> = require "sonde.c.core"
+local errors <const> = require "sonde.base.errors"
+
+local files = {}
+
+local BUFFER <const> = 1 << 16
+
+-- What a writer of a report sees: `out:write(...)`, which raises at the first
+-- failure, so that no report has to look.
+local Output <const> = {}
+Output.__index = Output
+
+function Output:write(...)
+  local done, message, number = self.file:write(...)
+  if not done then self:fail(message, number) end
+  return self
+end
+
+function Output:flush()
+  local done, message, number = self.file:flush()
+  if not done then self:fail(message, number) end
+end
+
+-- EPIPE is 32 everywhere that sonde runs: whoever read our output has gone,
+-- which is nobody's mistake.
+local EPIPE <const> = 32
+
+function Output:fail(message, number)
+  errors.raise {
+    message = ("cannot write: %s: %s"):format(self.name, errors.system_words(message, self.name)),
+    code = errors.system_code(number), quiet = number == EPIPE, broken_pipe = number == EPIPE,
+  }
+end
+
+--- Wraps a file handle for reports.
+-- @tparam file file
+-- @tparam string name for messages
+-- @treturn table with `write` and `flush`, which raise a failure
+function files.output(file, name)
+  return setmetatable({ file = file, name = name }, Output)
+end
+
+local function fail(path, message, number)
+  local words <const> = errors.system_words(message, path)
+  return nil, ("%s: %s"):format(path, words), errors.system_code(number)
+end
+
+-- A name beside `path` that nobody else uses at the same time.
+local function partial_name(path)
+  return ("%s.%08x.part"):format(path, math.random(0, 0xffffffff))
+end
+
+-- Writes through `fill` and closes; true, or nil and a failure's values.
+local function write_all(file, path, fill)
+  file:setvbuf("full", BUFFER)
+  local out <const> = files.output(file, path)
+  local done, message, code = fill(out)
+  if done == nil then
+    file:close()
+    return nil, message, code
+  end
+  local closed, words, number = file:close()
+  if not closed then return fail(path, words, number) end
+  return true
+end
+
+local function write_in_place(path, fill)
+  local file, message, number = io.open(path, "wb")
+  if file == nil then return fail(path, message, number) end
+  return write_all(file, path, fill)
+end
+
+--- Writes a file: into a partial file beside it, renamed when complete.
+-- When anything fails, an older file of that name stays as it was. A path
+-- that is a device or a pipe is written to as it is.
+-- @tparam string path
+-- @tparam function fill is called with an output (see `files.output`); may
+--   return nil, message, code to give up
+-- @treturn ?boolean true
+-- @treturn ?string message
+-- @treturn ?string code
+function files.replace(path, fill)
+  local kind, target = core.path_info(path)
+  if kind == "directory" then return nil, path .. ": is a directory", "unavailable" end
+  if kind == "device" then return write_in_place(path, fill) end
+  target = kind and target or path
+  local partial <const> = partial_name(target)
+  local file, message, number = io.open(partial, "wb")
+  if file == nil then
+    return fail(path, errors.system_words(message, partial), number)
+  end
+  local complete = false
+  local _ <close> = setmetatable({}, { __close = function()
+    if not complete then os.remove(partial) end
+  end })
+  local done, why, code = write_all(file, path, fill)
+  if not done then return nil, why, code end
+  local renamed, words, rename_number = os.rename(partial, target)
+  if not renamed then return fail(path, errors.system_words(words, partial), rename_number) end
+  complete = true
+  return true
+end
+
+--- Reads what is left of an input into one string.
+-- @param input a `sonde.input`
+-- @tparam integer limit largest size in bytes
+-- @treturn ?string what there was; partial when a message follows
+-- @treturn ?string message
+-- @treturn ?string code
+function files.read_all(input, limit)
+  local pieces, size = {}, 0
+  while true do
+    local piece, message, code = input:read(BUFFER)
+    if piece == nil then return table.concat(pieces), message, code end
+    size = size + #piece
+    if size > limit then
+      return nil, ("more than %d bytes of input (see limit)"):format(limit), "limit"
+    end
+    pieces[#pieces + 1] = piece
+  end
+end
+
+return files
