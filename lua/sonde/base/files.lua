@@ -81,7 +81,7 @@ end
 -- @treturn ?boolean true
 -- @treturn ?string message
 -- @treturn ?string code
-function files.replace(path, fill)
+function files.write(path, fill)
   local kind, target = core.path_info(path)
   if kind == "directory" then return nil, path .. ": is a directory", "unavailable" end
   if kind == "device" then return write_in_place(path, fill) end

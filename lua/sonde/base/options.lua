@@ -77,6 +77,14 @@ options.types = {
     lua = "number", argname = "SIZE", accepts_text = true,
     scan = function(text) return units.scan_size(text) end,
   },
+  count = {
+    lua = "number", argname = "N", accepts_text = true,
+    scan = function(text) return units.scan_count(text) end,
+  },
+  percent = {
+    lua = "number", argname = "PERCENT", accepts_text = true,
+    scan = function(text) return units.scan_percent(text) end,
+  },
   table = { lua = "table" },
   ["function"] = { lua = "function" },
 }

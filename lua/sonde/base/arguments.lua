@@ -1,0 +1,145 @@
+--- The command line of one verb, read by its declaration.
+-- A verb declares `arguments` (positional: `name help`, and `optional` or
+-- `many`) and `options` (`sonde.base.options`); the parser, its messages and
+-- its help come from these.
+-- @module sonde.base.arguments
+local argparse <const> = require "argparse"
+local errors <const> = require "sonde.base.errors"
+local options <const> = require "sonde.base.options"
+
+local arguments = {}
+
+local HELP_WIDTH <const> = 92
+local HELP_COLUMN <const> = 28
+local SURPLUS <const> = "surplus"
+
+local function flags_of(option)
+  local flags = {}
+  if option.short then flags[1] = "-" .. option.short end
+  if #option.name > 1 then flags[#flags + 1] = "--" .. options.flag(option.name) end
+  for _, alias in ipairs(option.aliases or {}) do
+    flags[#flags + 1] = "--" .. options.flag(alias)
+  end
+  return table.concat(flags, " ")
+end
+
+local function help_of(option)
+  local help = option.help
+  if option.choices then help = help .. ": " .. table.concat(option.choices, ", ") end
+  local default <const> = option.default_text or option.choices and option.default
+  if default then help = ("%s (default %s)"):format(help, default) end
+  return help
+end
+
+local function add_option(parser, option)
+  if option.type == "boolean" then
+    parser:flag(flags_of(option), help_of(option)):target(option.name)
+    return
+  end
+  local kind <const> = options.types[option.type]
+  local added <const> = parser:option(flags_of(option), help_of(option))
+  added:target(option.name):argname(option.argname or kind.argname or "TEXT")
+  if option.many then added:count("*") end
+end
+
+local function synopsis(verb, path)
+  local words = { "sonde" }
+  if path ~= "" then words[2] = path end
+  for _, argument in ipairs(verb.arguments) do
+    local word = argument.name:upper()
+    if argument.many then word = word .. "..." end
+    words[#words + 1] = argument.optional and ("[%s]"):format(word) or word
+  end
+  words[#words + 1] = "[options]"
+  return "Usage: " .. table.concat(words, " ")
+end
+
+local function epilog(verb)
+  if verb.examples == nil then return nil end
+  return "Examples:\n   " .. table.concat(verb.examples, "\n   ")
+end
+
+--- The parser of a verb.
+-- @tparam table verb its declaration
+-- @tparam string path how it is called: "top", "report tree"
+-- @treturn table of argparse
+function arguments.parser(verb, path)
+  local parser <const> = argparse("sonde " .. path, verb.description or verb.summary, epilog(verb))
+  parser:usage(synopsis(verb, path)):add_help("-h --help")
+  parser:help_max_width(HELP_WIDTH):help_description_margin(HELP_COLUMN)
+  for _, argument in ipairs(verb.arguments) do
+    local added = parser:argument(argument.name, argument.help)
+    if argument.optional then added:args(argument.many and "*" or "?")
+    elseif argument.many then added:args("+") end
+  end
+  -- Takes what is too many, so that the message can name it.
+  parser:argument(SURPLUS):args("*"):hidden(true)
+  for _, option in ipairs(verb.options) do add_option(parser, option) end
+  return parser
+end
+
+-- argparse ends the process for --help; here it raises what to print.
+local function asks_for_help(words)
+  for _, word in ipairs(words) do
+    if word == "--" then return false end
+    if word == "-h" or word == "--help" then return true end
+  end
+  return false
+end
+
+-- argparse's words, as the first line of a message of ours.
+local function usage_message(message)
+  message = message:gsub("\nDid you mean (.-)%?$", " (did you mean %1?)")
+  return (message:gsub("\n", " "))
+end
+
+local function scan_all(option, given)
+  if not option.many then
+    local value, message = options.scan(option, given)
+    return value, message
+  end
+  local list = {}
+  for i, text in ipairs(given) do
+    local value, message = options.scan(option, text)
+    if value == nil then return nil, message end
+    list[i] = value
+  end
+  return list
+end
+
+-- Texts to values; what was not given gets its default.
+local function convert(verb, raw, hint)
+  for _, option in ipairs(verb.options) do
+    local given <const> = raw[option.name]
+    if given == nil or option.many and #given == 0 then
+      raw[option.name] = option.default
+    elseif option.type ~= "boolean" then
+      local value, message = scan_all(option, given)
+      if value == nil then
+        errors.usage(("--%s %s"):format(options.flag(option.name), message), hint)
+      end
+      raw[option.name] = value
+    end
+  end
+  return raw
+end
+
+--- Reads a command line. Wrong ones raise a usage failure.
+-- @tparam table verb its declaration
+-- @tparam string path how it is called
+-- @tparam {string,...} words
+-- @treturn table values by the names of arguments and options; or nil
+-- @treturn ?string the help that was asked for
+function arguments.read(verb, path, words)
+  local parser <const> = arguments.parser(verb, path)
+  if asks_for_help(words) then return nil, parser:get_help() .. "\n" end
+  local hint <const> = ("sonde help %s"):format(path)
+  local ok, raw = parser:pparse(words)
+  if not ok then errors.usage(usage_message(raw), hint) end
+  local surplus <const> = raw[SURPLUS][1]
+  if surplus then errors.usage(("one argument too many: '%s'"):format(surplus), hint) end
+  raw[SURPLUS] = nil
+  return convert(verb, raw, hint)
+end
+
+return arguments
