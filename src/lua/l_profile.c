@@ -76,9 +76,10 @@ uint32_t profile_type_at(lua_State *L, const struct profile *p, int index) {
   return 0;
 }
 
-uint32_t profile_type_option(lua_State *L, const struct profile *p, int arg) {
+uint32_t profile_type_option(lua_State *L, const struct profile *p, int arg,
+                             const char *name) {
   if (lua_isnoneornil(L, arg)) return profile_default_type(p);
-  lua_getfield(L, arg, "type");
+  lua_getfield(L, arg, name);
   uint32_t type = profile_type_at(L, p, -1);
   lua_pop(L, 1);
   return type;

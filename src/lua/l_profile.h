@@ -36,8 +36,9 @@ const struct frames *profile_frames(struct profile_box *box);
 */
 uint32_t profile_type_at(lua_State *L, const struct profile *p, int index);
 
-/* The same of the option 'type' of a table. */
-uint32_t profile_type_option(lua_State *L, const struct profile *p, int arg);
+/* The same of an option. */
+uint32_t profile_type_option(lua_State *L, const struct profile *p, int arg,
+                             const char *name);
 
 /*
 ** An option that is a mask with one byte for each of 'count' things; NULL

@@ -6,7 +6,8 @@
 ** Decision: every sample's stack is walked, with a mark per node that says in
 ** which sample it was last seen. Summing over the shared stack nodes instead
 ** needs arrays as long as all of them, and fresh memory costs more here than
-** the walk: 100,000 stacks of 40 frames take some 15 ms and no memory.
+** the walk. Measured here on 100,000 random stacks of 40 frames: 30 ms, with
+** edges (10,000 of them) 110 ms.
 */
 #ifndef SONDE_PROFILE_GRAPH_H
 #define SONDE_PROFILE_GRAPH_H
@@ -21,6 +22,7 @@ struct graph_value {
 struct graph_edge {
   uint32_t from, to;               /* nodes: the caller and the callee */
   int64_t value, count;
+  uint32_t seen;                   /* last sample that had it, while summing */
   uint8_t is_residual;             /* leads over nodes that were not kept */
   uint8_t is_inline;               /* the callee was always inlined */
 };
