@@ -256,7 +256,10 @@ static struct step step_block(struct nt_reader *r, const uint8_t *p,
   uint32_t kind = word >> 24;
   r->body_size = word & 0xffffff;
   r->body_head = r->offset;
-  if (kind == BLOCK_END) return end_of_stream(r, 4);
+  if (kind == BLOCK_END) {
+    r->end_bytes = r->body_size;
+    return end_of_stream(r, 4);
+  }
   if (r->counts.blocks[BLOCK_TRACE] == 0 && kind != BLOCK_TRACE) {
     reader_problem(r, PROBLEM_OBJECT, r->offset,
                    "the first block is of kind %u, not a Trace block", kind);
@@ -285,11 +288,13 @@ static struct step step_block_body(struct nt_reader *r, const uint8_t *p,
 /* Bytes after the end are counted, and the first kept for a diagnosis. */
 static struct step step_ended(struct nt_reader *r, const uint8_t *p,
                               size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    if (r->trailing + i < sizeof r->tail) r->tail[r->trailing + i] = p[i];
+  size_t skip = n < r->end_bytes ? n : r->end_bytes;
+  r->end_bytes -= (uint32_t)skip;
+  for (size_t i = skip; i < n; i++) {
+    if (r->trailing < sizeof r->tail) r->tail[r->trailing] = p[i];
     if (p[i] != 0) r->trailing_zero = 0;
+    r->trailing++;
   }
-  r->trailing += n;
   return done(n);
 }
 

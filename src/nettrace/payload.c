@@ -18,6 +18,7 @@ struct walk {
   size_t size;
   unsigned bool_bytes;
   const struct payload_visitor *visitor;   /* NULL: only measure */
+  const struct strtab *names;
   int bad;
 };
 
@@ -46,10 +47,19 @@ static size_t fixed_size(const struct walk *w, uint8_t type) {
   }
 }
 
+/* Elements of arrays are walked under this name. */
+#define NO_NAME UINT32_MAX
+
+static struct payload_name name_of(const struct walk *w, uint32_t id) {
+  struct payload_name name = {NULL, 0};
+  if (id != NO_NAME) name.text = strtab_get(w->names, id, &name.len);
+  return name;
+}
+
 static void tell(struct walk *w, uint32_t name,
                  const struct payload_value *v) {
   if (w->visitor != NULL && !w->c.failed)
-    w->visitor->value(w->visitor->ctx, name, v);
+    w->visitor->value(w->visitor->ctx, name_of(w, name), v);
 }
 
 static void tell_bytes(struct walk *w, uint32_t name, enum payload_kind kind,
@@ -128,11 +138,13 @@ static void read_fields(struct walk *w, const struct nt_field *fields,
                         uint32_t n, int depth);
 
 static void open_array(struct walk *w, uint32_t name) {
-  if (w->visitor != NULL) w->visitor->begin_array(w->visitor->ctx, name);
+  if (w->visitor != NULL)
+    w->visitor->begin_array(w->visitor->ctx, name_of(w, name));
 }
 
 static void open_object(struct walk *w, uint32_t name) {
-  if (w->visitor != NULL) w->visitor->begin_object(w->visitor->ctx, name);
+  if (w->visitor != NULL)
+    w->visitor->begin_object(w->visitor->ctx, name_of(w, name));
 }
 
 static void close_any(struct walk *w) {
@@ -157,11 +169,11 @@ static void read_elements(struct walk *w, const struct nt_field *f,
   for (uint32_t i = 0; i < count && !w->c.failed && !w->bad; i++) {
     const uint8_t *before = w->c.at;
     if (f->element == NT_OBJECT) {
-      open_object(w, 0);
+      open_object(w, NO_NAME);
       read_fields(w, f + 1, f->n_nested, depth + 1);
       close_any(w);
     }
-    else read_scalar(w, 0, f->element);
+    else read_scalar(w, NO_NAME, f->element);
     if (w->c.at == before) break;
   }
   close_any(w);
@@ -220,7 +232,8 @@ static void read_fields(struct walk *w, const struct nt_field *fields,
 
 static struct walk walk_over(const uint8_t *data, size_t size,
                              unsigned bool_bytes) {
-  struct walk w = {cur_over(data, size), data, size, bool_bytes, NULL, 0};
+  struct walk w = {cur_over(data, size), data, size, bool_bytes, NULL, NULL,
+                   0};
   return w;
 }
 
@@ -240,7 +253,8 @@ static int fits(const struct nt_type *type, const uint8_t *data, size_t size,
   return !w.bad && !w.c.failed && cur_left(&w.c) == 0;
 }
 
-enum payload_status payload_decode(const struct nt_type *type,
+enum payload_status payload_decode(const struct strtab *names,
+                                   const struct nt_type *type,
                                    const uint8_t *data, size_t size,
                                    const struct payload_visitor *visitor) {
   unsigned bool_bytes = 4;
@@ -249,6 +263,7 @@ enum payload_status payload_decode(const struct nt_type *type,
     bool_bytes = 1;
   struct walk w = walk_over(data, size, bool_bytes);
   w.visitor = visitor;
+  w.names = names;
   read_fields(&w, type->fields, type->n_top, 0);
   if (w.bad) return PAYLOAD_BAD;
   if (w.c.failed) return PAYLOAD_CUT;

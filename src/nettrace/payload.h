@@ -39,12 +39,18 @@ struct payload_value {
   size_t size;
 };
 
-/* 'name' is a string id of the reader; elements of arrays have name 0. */
+/* A field's name, UTF-8, not terminated. Elements of arrays have none. */
+struct payload_name {
+  const char *text;  /* NULL for an element */
+  size_t len;
+};
+
 struct payload_visitor {
   void *ctx;
-  void (*value)(void *ctx, uint32_t name, const struct payload_value *v);
-  void (*begin_object)(void *ctx, uint32_t name);
-  void (*begin_array)(void *ctx, uint32_t name);
+  void (*value)(void *ctx, struct payload_name name,
+                const struct payload_value *v);
+  void (*begin_object)(void *ctx, struct payload_name name);
+  void (*begin_array)(void *ctx, struct payload_name name);
   void (*end)(void *ctx);
 };
 
@@ -58,8 +64,9 @@ enum payload_status {
 int payload_known_type(int32_t type);
 int payload_has_element(int32_t type);
 
-/* Walks an event's payload along its type's fields. */
-enum payload_status payload_decode(const struct nt_type *type,
+/* Walks an event's payload along its type's fields ('names' are theirs). */
+enum payload_status payload_decode(const struct strtab *names,
+                                   const struct nt_type *type,
                                    const uint8_t *data, size_t size,
                                    const struct payload_visitor *visitor);
 

@@ -62,6 +62,7 @@ struct nt_reader {
   uint32_t body_size;
   uint64_t body_head;          /* offset of its object or block header */
   uint64_t resync_from;
+  uint32_t end_bytes;          /* of the end block's own content, V6 */
   uint64_t trailing;           /* bytes after the end */
   int trailing_zero;           /* all of them zero */
   uint8_t tail[32];            /* the first of them */

@@ -1,0 +1,353 @@
+/*
+** core.events: any event of a trace, with its decoded payload. Decision: the
+** reader's sink runs no Lua. It copies wanted events into one buffer (or
+** writes them there as JSON lines), and Lua takes them out between two
+** pieces of input; so a Lua error never unwinds through the decoder.
+*/
+#include <string.h>
+
+#include "clr/decode.h"
+#include "clr/event_json.h"
+#include "lua/l_aux.h"
+#include "lua/l_core.h"
+#include "lua/l_event.h"
+#include "lua/l_input.h"
+
+#define CLASS "sonde.events"
+
+/* User values: the want function. */
+#define UV_WANT 1
+
+struct events {
+  struct budget budget;
+  struct event_pusher pusher;  /* its reader is NULL when closed */
+  struct buffer pending;       /* records, or JSON text */
+  size_t taken;                /* bytes of 'pending' that Lua has taken */
+  int json;
+  int schema;                  /* of the next JSON line; 0 after the first */
+  uint64_t matched;
+  lua_State *L;                /* only while feeding: for the want function */
+  int want_failed;             /* the want function raised */
+  char problem[256];           /* the last error of the reader */
+  uint64_t problem_offset;
+};
+
+/* How an event waits in 'pending': this, payload, activity, related. */
+struct record {
+  struct nt_event event;
+  const struct layout *layout;
+};
+
+static struct events *events_check(lua_State *L) {
+  struct events *e = luaL_checkudata(L, 1, CLASS);
+  luaL_argcheck(L, e->pusher.reader != NULL, 1, "attempt to use closed events");
+  return e;
+}
+
+/* Asks Lua: want(provider, name, id). Errors are kept for later. */
+static int ask(struct events *e, const char *provider, const char *name,
+               uint32_t id) {
+  lua_State *L = e->L;
+  if (e->want_failed) return 0;
+  lua_getiuservalue(L, 1, UV_WANT);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return 1;
+  }
+  lua_pushstring(L, provider);
+  lua_pushstring(L, name);
+  lua_pushinteger(L, (lua_Integer)id);
+  if (lua_pcall(L, 3, 1, 0) != LUA_OK) {
+    e->want_failed = 1;      /* the error stays on the stack */
+    return 0;
+  }
+  int wanted = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return wanted;
+}
+
+static int on_want(void *ctx, struct nt_type *type) {
+  struct events *e = ctx;
+  const struct strtab *strings = nt_strings(e->pusher.reader);
+  const struct layout *layout = decode_layout(strings, type);
+  type->user = (void *)(uintptr_t)layout;
+  return ask(e, strtab_get(strings, type->provider, NULL),
+             decode_name(strings, type, layout), type->id);
+}
+
+static void keep(struct events *e, const struct nt_event *event) {
+  static const uint8_t padding[8];
+  struct record record;
+  memset(&record, 0, sizeof record);
+  record.event = *event;
+  record.layout = event->type->user;
+  buf_put(&e->pending, &record, sizeof record);
+  buf_put(&e->pending, event->payload, event->size);
+  if (event->activity != NULL) buf_put(&e->pending, event->activity, 16);
+  if (event->related != NULL) buf_put(&e->pending, event->related, 16);
+  buf_put(&e->pending, padding, (8 - e->pending.len % 8) % 8);
+}
+
+static void on_event(void *ctx, const struct nt_event *event) {
+  struct events *e = ctx;
+  e->matched++;
+  if (!e->json) {
+    keep(e, event);
+    return;
+  }
+  event_json(&e->pending, e->pusher.reader, event, event->type->user, e->schema);
+  e->schema = 0;
+}
+
+static void on_problem(void *ctx, enum nt_severity severity, uint64_t offset,
+                       const char *text) {
+  struct events *e = ctx;
+  if (severity != NT_ERROR) return;
+  strncpy(e->problem, text, sizeof e->problem - 1);
+  e->problem_offset = offset;
+}
+
+/***
+Starts reading events.
+@function events
+@tparam[opt] table options `want` (function(provider, name, id) → boolean,
+asked once per event type), `json` (boolean: lines of JSON instead of tables),
+`stacks` (boolean: addresses of each event's stack), `order` (boolean, default
+true: in time order), `limit` (bytes of memory, default 2 GiB)
+@treturn sonde.events
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code `limit`
+*/
+static int events_new(lua_State *L) {
+  static const char *const names[] = {"want", "json", "stacks", "order",
+                                      "limit", NULL};
+  aux_check_options(L, 1, names);
+  lua_settop(L, 1);
+  struct events *e = lua_newuserdatauv(L, sizeof *e, 1);
+  memset(e, 0, sizeof *e);
+  luaL_setmetatable(L, CLASS);
+  if (lua_istable(L, 1)) {
+    lua_getfield(L, 1, "want");
+    luaL_argcheck(L, lua_isnil(L, -1) || lua_isfunction(L, -1), 1,
+                  "'want' must be a function");
+    lua_setiuservalue(L, 2, UV_WANT);
+  }
+  e->json = aux_opt_boolean(L, 1, "json", 0);
+  e->pusher.stacks = aux_opt_boolean(L, 1, "stacks", 0);
+  e->schema = 1;
+  budget_init(&e->budget, (size_t)aux_opt_integer(L, 1, "limit",
+                                                  INT64_C(2) << 30));
+  buf_init(&e->pending, &e->budget);
+  buf_init(&e->pusher.scratch, &e->budget);
+  struct nt_sink sink = {e, on_want, on_event, on_problem, e->pusher.stacks,
+                         aux_opt_boolean(L, 1, "order", 1)};
+  e->pusher.reader = nt_new(&e->budget, &sink);
+  if (e->pusher.reader == NULL) return aux_no_memory(L);
+  return 1;
+}
+
+static int fail_status(lua_State *L, struct events *e,
+                       enum nt_status status) {
+  static const char *const codes[] = {"", "not_nettrace",
+                                      "unsupported_version", "limit",
+                                      "truncated"};
+  const char *code = codes[-(int)status];
+  if (status == NT_DAMAGED && !nt_get_counts(e->pusher.reader)->truncated)
+    code = "malformed";
+  if (status == NT_NO_MEMORY)
+    return aux_fail(L, code, "%s", nt_message(e->pusher.reader));
+  return aux_fail(L, code, "at byte %I: %s", (lua_Integer)e->problem_offset,
+                  nt_message(e->pusher.reader));
+}
+
+/* What feeding came to. The want function's error is on the stack's top. */
+static int fed(lua_State *L, struct events *e, enum nt_status status,
+               size_t size) {
+  e->L = NULL;
+  if (e->want_failed) return lua_error(L);
+  if (e->pending.failed) status = NT_NO_MEMORY;
+  if (status != NT_OK) return fail_status(L, e, status);
+  lua_pushinteger(L, (lua_Integer)size);
+  return 1;
+}
+
+/* Records that Lua has taken make room for the next ones. */
+static void start_feeding(lua_State *L, struct events *e) {
+  luaL_checkstack(L, 8, "events");
+  if (e->taken == e->pending.len) {
+    buf_clear(&e->pending);
+    e->taken = 0;
+  }
+  e->L = L;
+}
+
+/***
+Feeds bytes.
+@function events:feed
+@tparam string bytes
+@treturn integer how many were taken
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code
+*/
+static int events_feed(lua_State *L) {
+  struct events *e = events_check(L);
+  size_t size;
+  const char *data = luaL_checklstring(L, 2, &size);
+  start_feeding(L, e);
+  return fed(L, e, nt_feed(e->pusher.reader, (const uint8_t *)data, size), size);
+}
+
+/***
+Feeds the next piece of an input.
+@function events:pump
+@tparam sonde.input input
+@treturn integer bytes taken, 0 at the end
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code
+*/
+static int events_pump(lua_State *L) {
+  struct events *e = events_check(L);
+  struct input *in = input_check(L, 2);
+  size_t size;
+  const uint8_t *data = input_fill(in, &size);
+  if (data == NULL) return input_fail(L, in);
+  start_feeding(L, e);
+  return fed(L, e, nt_feed(e->pusher.reader, data, size), size);
+}
+
+/***
+Tells that the input has ended; what still waits for its order comes out.
+@function events:finish
+@treturn integer 0
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code
+*/
+static int events_finish(lua_State *L) {
+  struct events *e = events_check(L);
+  start_feeding(L, e);
+  return fed(L, e, nt_finish(e->pusher.reader), 0);
+}
+
+/***
+Takes the next event out.
+@function events:next
+@treturn ?table `time_ns` (from the session's start), `wall_time`, `unix_ns`,
+`thread`, `process`, `provider`, `name`, `id`, `version`, `level`, `opcode`,
+`keywords`, `activity`, `related`, `payload`, `payload_status` (`cut` when the
+payload ended before its fields, `bad` when a value was impossible), `stack`;
+nil when more input is needed
+*/
+static int events_next(lua_State *L) {
+  struct events *e = events_check(L);
+  luaL_argcheck(L, !e->json, 1, "these events are JSON: use take_json");
+  if (e->taken >= e->pending.len) return 0;
+  struct record record;
+  uint8_t *at = e->pending.data + e->taken;
+  memcpy(&record, at, sizeof record);
+  struct nt_event *event = &record.event;
+  event->payload = at + sizeof record;
+  size_t size = sizeof record + event->size;
+  if (event->activity != NULL) {
+    event->activity = at + size;
+    size += 16;
+  }
+  if (event->related != NULL) {
+    event->related = at + size;
+    size += 16;
+  }
+  e->taken += size;
+  e->taken += (8 - e->taken % 8) % 8;
+  event_push(L, &e->pusher, event, record.layout);
+  return 1;
+}
+
+/***
+Takes all JSON lines that are ready.
+@function events:take_json
+@treturn string lines, "" when more input is needed
+*/
+static int events_take_json(lua_State *L) {
+  struct events *e = events_check(L);
+  luaL_argcheck(L, e->json, 1, "these events are tables: use next");
+  lua_pushlstring(L, e->pending.len > 0 ? (const char *)e->pending.data : "",
+                  e->pending.len);
+  e->taken = e->pending.len;
+  return 1;
+}
+
+static void set_count(lua_State *L, const char *name, uint64_t value) {
+  aux_set_unsigned(L, name, value);
+}
+
+/***
+Counts so far.
+@function events:counts
+@treturn table `bytes events matched errors warnings lost truncated ended`
+*/
+static int events_counts(lua_State *L) {
+  struct events *e = events_check(L);
+  const struct nt_counts *counts = nt_get_counts(e->pusher.reader);
+  lua_createtable(L, 0, 8);
+  set_count(L, "bytes", counts->bytes);
+  set_count(L, "events", counts->events);
+  set_count(L, "matched", e->matched);
+  set_count(L, "errors", counts->errors);
+  set_count(L, "warnings", counts->warnings);
+  set_count(L, "lost", counts->lost);
+  aux_set_boolean(L, "truncated", counts->truncated);
+  aux_set_boolean(L, "ended", counts->ended);
+  return 1;
+}
+
+static int events_gc(lua_State *L) {
+  struct events *e = luaL_checkudata(L, 1, CLASS);
+  if (e->pusher.reader == NULL) return 0;
+  nt_free(e->pusher.reader);
+  e->pusher.reader = NULL;
+  buf_free(&e->pending);
+  buf_free(&e->pusher.scratch);
+  return 0;
+}
+
+static int events_close(lua_State *L) {
+  events_check(L);
+  return events_gc(L);
+}
+
+static int events_tostring(lua_State *L) {
+  const struct events *e = luaL_checkudata(L, 1, CLASS);
+  if (e->pusher.reader == NULL) lua_pushliteral(L, "events (closed)");
+  else
+    lua_pushfstring(L, "events (%I of %I taken)", (lua_Integer)e->matched,
+                    (lua_Integer)nt_get_counts(e->pusher.reader)->events);
+  return 1;
+}
+
+static const luaL_Reg methods[] = {
+  {"feed", events_feed},
+  {"pump", events_pump},
+  {"finish", events_finish},
+  {"next", events_next},
+  {"take_json", events_take_json},
+  {"counts", events_counts},
+  {"close", events_close},
+  {NULL, NULL}
+};
+
+static const luaL_Reg meta[] = {
+  {"__gc", events_gc},
+  {"__close", events_gc},
+  {"__tostring", events_tostring},
+  {NULL, NULL}
+};
+
+void events_open(lua_State *L) {
+  aux_class(L, CLASS, methods, meta);
+  lua_pop(L, 1);
+  lua_pushcfunction(L, events_new);
+  lua_setfield(L, -2, "events");
+}
