@@ -140,7 +140,7 @@ static struct payload_value read_value(struct walk *w,
   if (is_type(f, "u8")) return number(PAYLOAD_INT, cur_u8(c));
   if (is_type(f, "u16")) return number(PAYLOAD_INT, cur_u16(c));
   if (is_type(f, "u32")) return number(PAYLOAD_INT, cur_u32(c));
-  if (is_type(f, "u64")) return number(PAYLOAD_INT, cur_u64(c));
+  if (is_type(f, "u64")) return number(PAYLOAD_UINT, cur_u64(c));
   if (is_type(f, "v")) return number(PAYLOAD_INT, cur_varu64(c));
   if (is_type(f, "a")) return number(PAYLOAD_UINT, cur_varu64(c));
   if (is_type(f, "ptr64")) return number(PAYLOAD_UINT, cur_u64(c));

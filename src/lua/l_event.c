@@ -20,7 +20,8 @@ static void push_scratch(lua_State *L, struct event_pusher *e) {
   lua_pushlstring(L, text, e->scratch.len);
 }
 
-static void push_filetime(lua_State *L, struct event_pusher *e, int64_t filetime) {
+static void push_filetime(lua_State *L, struct event_pusher *e,
+                          int64_t filetime) {
   int64_t unix_ns;
   if (!event_filetime(filetime, &unix_ns)) {
     lua_pushinteger(L, filetime);
@@ -103,7 +104,8 @@ static void set_guid(lua_State *L, struct event_pusher *e, const char *name,
 }
 
 /* Addresses, innermost first. */
-static void set_stack(lua_State *L, const struct event_pusher *e, uint32_t node) {
+static void set_stack(lua_State *L, const struct event_pusher *e,
+                      uint32_t node) {
   const struct stack_table *stacks = nt_stacks(e->reader);
   lua_newtable(L);
   for (lua_Integer i = 1; node != 0; i++) {

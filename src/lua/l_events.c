@@ -95,7 +95,8 @@ static void on_event(void *ctx, const struct nt_event *event) {
     keep(e, event);
     return;
   }
-  event_json(&e->pending, e->pusher.reader, event, event->type->user, e->schema);
+  event_json(&e->pending, e->pusher.reader, event, event->type->user,
+             e->schema);
   e->schema = 0;
 }
 
@@ -196,7 +197,9 @@ static int events_feed(lua_State *L) {
   size_t size;
   const char *data = luaL_checklstring(L, 2, &size);
   start_feeding(L, e);
-  return fed(L, e, nt_feed(e->pusher.reader, (const uint8_t *)data, size), size);
+  enum nt_status status =
+      nt_feed(e->pusher.reader, (const uint8_t *)data, size);
+  return fed(L, e, status, size);
 }
 
 /***
