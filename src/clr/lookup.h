@@ -1,0 +1,39 @@
+/*
+** From an address and a moment to the method body there, once a trace has
+** been read and all bodies are known.
+*/
+#ifndef SONDE_CLR_LOOKUP_H
+#define SONDE_CLR_LOOKUP_H
+
+#include "clr/bodies.h"
+#include "clr/places.h"
+
+/*
+** Entry points of precompiled code, of which the runtime tells no size.
+** They are bodies of size 0.
+*/
+struct entries {
+  struct body *rows;
+  uint32_t rows_cap, count;
+};
+
+struct lookup {
+  const struct body *bodies, *entries;
+  struct places by_start, entry_places;
+};
+
+/* 0, or -1 when memory was refused (lookup_free is still right to call). */
+int lookup_init(struct lookup *l, struct budget *budget,
+                const struct bodies *bodies, const struct entries *entries);
+void lookup_free(struct lookup *l);
+
+/*
+** The body at an address at a time; NULL when none. Of several that live
+** then, the one that starts last; when none lives, the next to be loaded (the
+** event of a method may come a little after its code first ran), never one
+** that is gone.
+*/
+const struct body *lookup_find(struct lookup *l, uint32_t process,
+                               uint64_t address, int64_t time);
+
+#endif

@@ -1,0 +1,107 @@
+#include "clr/sampler.h"
+
+#include "profile/saturate.h"
+
+void sampler_init(struct sampler *s, struct budget *budget,
+                  struct actors *actors) {
+  memset(s, 0, sizeof *s);
+  s->budget = budget;
+  s->actors = actors;
+  rows_init(&s->rows, budget);
+  median_init(&s->periods, budget);
+}
+
+void sampler_free(struct sampler *s) {
+  rows_free(&s->rows);
+  median_free(&s->periods);
+  budget_free(s->budget, s->pending, s->pending_cap, sizeof *s->pending);
+  sampler_init(s, s->budget, s->actors);
+}
+
+/* Keeps the longest ones; the shortest gives way. */
+static void note_gap(struct sampler *s, int64_t since, int64_t period) {
+  struct sampler_gap gap = {since, period};
+  if (s->n_gaps < SAMPLER_GAPS) {
+    s->gaps[s->n_gaps++] = gap;
+    return;
+  }
+  uint32_t shortest = 0;
+  for (uint32_t i = 1; i < SAMPLER_GAPS; i++)
+    if (s->gaps[i].period < s->gaps[shortest].period) shortest = i;
+  if (s->gaps[shortest].period < period) s->gaps[shortest] = gap;
+}
+
+/* Charges every sample of the pass. */
+static void charge(struct sampler *s, int64_t period) {
+  for (uint32_t i = 0; i < s->n_pending; i++) {
+    struct row *row = &s->rows.rows[s->pending[i]];
+    struct actor *who = &s->actors->rows[row->key.thread];
+    row->value[1] = saturate_add(row->value[1], period, &s->rows.saturated);
+    who->wall_ns = saturate_add(who->wall_ns, period, &s->rows.saturated);
+  }
+  if (s->timeline != NULL) {
+    for (uint32_t i = s->first_in_timeline; i < s->timeline->count; i++)
+      s->timeline->weight_ns[i] = period;
+    s->first_in_timeline = s->timeline->count;
+  }
+  s->n_pending = 0;
+}
+
+static int next_pass(struct sampler *s, int64_t now) {
+  if (s->pass > 0) {
+    int64_t period = now - s->pass_since;
+    charge(s, period);
+    note_gap(s, s->pass_since, period);
+    if (median_add(&s->periods, period) != 0) return -1;
+  }
+  s->pass++;
+  s->passes++;
+  s->pass_since = now;
+  return 0;
+}
+
+/* A thread mostly stays where it was, so its last row is tried first. */
+static uint32_t row_of(struct sampler *s, const struct sample *sample,
+                       struct actor *who) {
+  if (who->last_row != ROWS_NONE && who->last_stack == sample->stack
+      && who->last_type == sample->type)
+    return who->last_row;
+  struct row_key key = {sample->stack, sample->actor, 0, sample->type};
+  who->last_row = rows_at(&s->rows, &key);
+  who->last_stack = sample->stack;
+  who->last_type = sample->type;
+  return who->last_row;
+}
+
+static int add_to_timeline(struct sampler *s, const struct sample *sample) {
+  struct timeline_row row = {sample->time_ns, 0, sample->actor,
+                             sample->stack, sample->type == SAMPLE_MANAGED};
+  return timeline_add(s->timeline, &row);
+}
+
+int sampler_add(struct sampler *s, const struct sample *sample) {
+  struct actor *who = &s->actors->rows[sample->actor];
+  if (s->pass == 0 || who->pass == s->pass) {
+    if (next_pass(s, sample->time_ns) != 0) return -1;
+  }
+  who->pass = s->pass;
+  if (!sample->keep) return 0;
+  uint32_t row = row_of(s, sample, who);
+  if (row == ROWS_NONE
+      || budget_grow(s->budget, (void **)&s->pending, &s->pending_cap,
+                     sizeof *s->pending, (uint64_t)s->n_pending + 1) != 0)
+    return -1;
+  s->rows.rows[row].value[0]++;
+  s->pending[s->n_pending++] = row;
+  s->by_type[sample->type]++;
+  who->samples++;
+  who->managed += sample->type == SAMPLE_MANAGED;
+  return s->timeline != NULL ? add_to_timeline(s, sample) : 0;
+}
+
+/* The sampler sleeps for 1 ms: what a pass is worth when there is no other. */
+#define NOMINAL_PERIOD 1000000
+
+void sampler_finish(struct sampler *s) {
+  charge(s, s->passes > 1 ? median_value(&s->periods) : NOMINAL_PERIOD);
+}

@@ -1,0 +1,57 @@
+/*
+** Thread samples and what each is worth. The sampler stops all managed
+** threads, notes their stacks and sleeps: one pass. Decision: a sample is
+** worth the time from its pass to the next pass, never to the thread's next
+** sample, which would charge a thread for time in which it was not even
+** there. A pass is a run of samples in which no thread repeats; the last one
+** is worth the median period.
+*/
+#ifndef SONDE_CLR_SAMPLER_H
+#define SONDE_CLR_SAMPLER_H
+
+#include "clr/actors.h"
+#include "clr/median.h"
+#include "clr/rows.h"
+#include "profile/timeline.h"
+
+enum sample_type { SAMPLE_ERROR, SAMPLE_EXTERNAL, SAMPLE_MANAGED };
+
+/* Longest times between two passes, to tell of holes in the sampling. */
+#define SAMPLER_GAPS 64
+
+struct sampler_gap {
+  int64_t since, period;
+};
+
+struct sampler {
+  struct budget *budget;
+  struct actors *actors;
+  struct rows rows;            /* count, nanoseconds; detail: sample type */
+  struct timeline *timeline;   /* NULL when not asked for */
+  uint32_t *pending;           uint32_t pending_cap, n_pending;   /* rows */
+  uint32_t first_in_timeline;  /* of this pass */
+  uint32_t pass;               /* number of this pass, from 1 */
+  uint64_t passes;
+  int64_t pass_since;
+  struct median periods;
+  struct sampler_gap gaps[SAMPLER_GAPS];   uint32_t n_gaps;
+  uint64_t by_type[3];         /* samples kept, by sample_type */
+};
+
+struct sample {
+  uint32_t actor, stack, type;
+  int64_t time_ns;
+  int keep;                    /* 0: counts for the passes only */
+};
+
+void sampler_init(struct sampler *s, struct budget *budget,
+                  struct actors *actors);
+void sampler_free(struct sampler *s);
+
+/* 0, or -1 when memory was refused. */
+int sampler_add(struct sampler *s, const struct sample *sample);
+
+/* There are no more samples: the last pass gets its weight. */
+void sampler_finish(struct sampler *s);
+
+#endif
