@@ -23,6 +23,7 @@ errors.codes = {
   { code = "unsupported_version", exit = "damaged",
     meaning = "a format version that this build cannot read, or no Trace object first" },
   { code = "no_events", exit = "empty", meaning = "a trace without any event or stack block" },
+  { code = "no_samples", exit = "empty", meaning = "nothing in this view, or left by the filters" },
   { code = "no_endpoint", exit = "target", meaning = "no diagnostics endpoint; may be retried" },
   { code = "stream_too_large", exit = "damaged",
     meaning = "the byte cap was reached, the output is truncated" },

@@ -1,0 +1,202 @@
+--- What kind of data begins with these bytes. Content decides; a name only
+-- helps to say what an unknown file is. Kinds of files that people take for
+-- traces are known by name, so that the message can say what to do instead.
+-- @module sonde.base.detect
+local detect = {}
+
+--- Number of bytes that `detect.kind` likes to see.
+detect.HEAD = 16384
+
+local FAST_SERIALIZATION <const> = "!FastSerialization.1"
+
+-- Kinds that are no input of sonde: what they are, and a command or a word
+-- that helps. `%s` stands for the file.
+local OTHERS <const> = {
+  empty = { "the file is empty", "record again: the writer ended before its first byte" },
+  gcdump = { "a heap snapshot of dotnet-gcdump, not a trace", "dotnet-gcdump report %s" },
+  etlx = { "an .etlx file, PerfView's index of a trace", "open the .nettrace it was made of" },
+  etl = { "a Windows event log (.etl)", "record with dotnet-trace, which writes .nettrace" },
+  speedscope = { "a speedscope file; sonde writes them and does not read them",
+    "open the trace or profile it was made of" },
+  chromium = { "a Chromium trace; sonde writes them and does not read them",
+    "open the trace or profile it was made of" },
+  json = { "JSON, not a trace", nil },
+  html = { "an HTML page, not a trace: was an error page saved in its place?",
+    "download it again; head %s shows the page" },
+  http = { "an HTTP answer with its headers", "save the body alone: curl -o FILE URL" },
+  perf = { "a recording of Linux perf", "perf script -i %s" },
+  core = { "a core dump", "dotnet-dump analyze %s" },
+  elf = { "a program or library (ELF)", nil },
+  minidump = { "a minidump", "dotnet-dump analyze %s" },
+  sqlite = { "an SQLite database", nil },
+  goroutines = { "a goroutine dump, which this version does not read",
+    "fetch /debug/pprof/goroutine without debug=2" },
+  legacy = { "a profile in pprof's old text format", "fetch it again without ?debug=1" },
+  zstd = { "compressed by zstd", "zstd -dc %s | sonde top -" },
+  bzip2 = { "compressed by bzip2", "bzip2 -dc %s | sonde top -" },
+  lz4 = { "compressed by lz4", "lz4 -dc %s | sonde top -" },
+  ["7z"] = { "a 7z archive", "7z x -so %s | sonde top -" },
+  tar = { "a tar archive", "tar -xOf %s | sonde top -" },
+  headless = { "a NetTrace stream whose first bytes are missing",
+    "copy it again from where it was recorded" },
+  text = { "text, but not folded stacks (frame;frame;frame count)", nil },
+  unknown = { "not a trace or profile that sonde knows", nil },
+}
+
+local MAGICS <const> = {
+  { "Nettrace", "nettrace" }, { "\x1f\x8b", "gzip" }, { "\xfd7zXZ\0", "xz" },
+  { "PK\3\4", "zip" }, { "PERFILE2", "perf" }, { "MDMP", "minidump" },
+  { "SQLite format 3\0", "sqlite" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "BZh", "bzip2" },
+  { "\x04\x22\x4d\x18", "lz4" }, { "7z\xbc\xaf", "7z" }, { "HTTP/1.", "http" },
+}
+
+local function by_magic(head)
+  for _, row in ipairs(MAGICS) do
+    if head:sub(1, #row[1]) == row[1] then return row[2] end
+  end
+end
+
+-- Containers of the same library: an EventPipe stream of .NET Core 2, a heap
+-- snapshot, PerfView's index. The name of the first object tells.
+local function by_serialization(head)
+  local at <const> = head:find(FAST_SERIALIZATION, 1, true)
+  if at == nil or at > 64 then return nil end
+  local rest <const> = head:sub(at + #FAST_SERIALIZATION, at + 400)
+  if rest:find("GCHeapDump", 1, true) or rest:find("MemoryGraph", 1, true) then return "gcdump" end
+  if rest:find("TraceLog", 1, true) or rest:find("Etlx", 1, true) then return "etlx" end
+  return at == 5 and "nettrace" or "headless"
+end
+
+local function by_elf(head)
+  if head:sub(1, 4) ~= "\127ELF" then return nil end
+  return #head >= 18 and ("<I2"):unpack(head, 17) == 4 and "core" or "elf"
+end
+
+-- The size of its buffers stands in the header of an .etl's first buffer and
+-- again in the first event.
+local function by_etl(head)
+  if #head < 0x6c then return nil end
+  local size <const> = ("<I4"):unpack(head, 1)
+  if size >= 1024 and size % 1024 == 0 and ("<I4"):unpack(head, 0x69) == size then return "etl" end
+end
+
+-- Fields of profile.proto by wire type: 2 has a length, 0 is a varint.
+local FIELDS <const> = {
+  [2] = { true, true, true, true, true, true, [11] = true, [13] = true },
+  [0] = { [7] = true, [8] = true, [9] = true, [10] = true, [12] = true, [13] = true,
+    [14] = true, [15] = true },
+}
+
+local function varint(head, at)
+  local value, shift = 0, 0
+  while shift < 63 do
+    local byte = head:byte(at)
+    if byte == nil then return nil end
+    value = value | (byte & 0x7f) << shift
+    at = at + 1
+    if byte < 0x80 then return value, at end
+    shift = shift + 7
+  end
+end
+
+local function is_value_type(body)
+  local at = 1
+  while at <= #body do
+    local tag, after = varint(body, at)
+    if tag ~= 0x08 and tag ~= 0x10 then return false end
+    local _, next_at = varint(body, after)
+    if next_at == nil then return false end
+    at = next_at
+  end
+  return true
+end
+
+-- The field that begins at a byte: its number, wire type, where its content
+-- begins and where it ends; nil when the head is too short for that.
+local function field_at(head, at)
+  local tag, after = varint(head, at)
+  if tag == nil then return nil end
+  local value, body = varint(head, after)
+  if value == nil then return nil end
+  local wire <const> = tag & 7
+  return tag >> 3, wire, body, wire == 2 and body + value or body
+end
+
+-- A protobuf of pprof: fields have the numbers and wire types of
+-- profile.proto. A sample type, which nearly always comes first, settles it;
+-- without one every field in sight must fit.
+local function by_protobuf(head)
+  local at, fields = 1, 0
+  while at <= #head do
+    local field, wire, body, after = field_at(head, at)
+    if field == nil then break end
+    if FIELDS[wire] == nil or not FIELDS[wire][field] then return nil end
+    if field == 1 then
+      return is_value_type(head:sub(body, after - 1)) and "pprof" or nil
+    end
+    fields = fields + 1
+    at = after
+  end
+  return fields > 0 and "pprof" or nil
+end
+
+local function is_folded_line(line)
+  return line:find("^.*[^%s][ \t]+[+-]?%d[%d.eE+-]*%s*$") ~= nil
+end
+
+-- Folded text may begin with remarks or a bad line or two.
+local function by_folded(head)
+  local seen, good = 0, 0
+  for line in head:gmatch("[^\n]+") do
+    if not line:find("^%s*#") and line:find("%S") then
+      seen = seen + 1
+      if is_folded_line(line) then good = good + 1 end
+    end
+    if seen == 20 then break end
+  end
+  return good > 0 and good * 2 >= seen and "folded" or nil
+end
+
+local function by_json(head)
+  if not head:find("^%s*[{%[]") then return nil end
+  if head:find("speedscope", 1, true) then return "speedscope" end
+  if head:find('"traceEvents"', 1, true) or head:find('"ph"%s*:') then return "chromium" end
+  return head:find('^%s*[{%[]%s*[%]}"{%[%d]') and "json" or nil
+end
+
+local function by_text(head)
+  local lower <const> = head:sub(1, 512):lower()
+  if lower:find("^%s*<!doctype html") or lower:find("^%s*<html") then return "html" end
+  if head:find("^%a+ profile: ") or head:find("^%-%-%- %a+ %-%-%-") then return "legacy" end
+  if head:find("^goroutine %d+ ") or head:find("\ngoroutine %d+ .-%[") then return "goroutines" end
+  return by_json(head) or by_folded(head)
+end
+
+local function by_remains(head)
+  if head:sub(258, 262) == "ustar" then return "tar" end
+  if head:find("\5\5\1", 1, true) and head:find("[TEMS]%l+Block") then return "headless" end
+  return head:find("[\0-\8\14-\31]") and "unknown" or "text"
+end
+
+--- The kind of data.
+-- @tparam string head its first bytes, `detect.HEAD` of them when there are
+-- @treturn string `nettrace gzip xz zip pprof folded`, or one that
+--   `detect.describe` explains
+function detect.kind(head)
+  if head == "" then return "empty" end
+  return by_magic(head) or by_serialization(head) or by_elf(head) or by_protobuf(head)
+    or by_text(head) or by_etl(head) or by_remains(head)
+end
+
+--- Says what a kind that sonde does not read is.
+-- @tparam string kind
+-- @tparam string name of the file
+-- @treturn string what it is
+-- @treturn ?string what helps
+function detect.describe(kind, name)
+  if kind == "unknown" and name:lower():find("%.etl$") then kind = "etl" end
+  local row <const> = OTHERS[kind] or OTHERS.unknown
+  return row[1], row[2] and row[2]:format(name)
+end
+
+return detect

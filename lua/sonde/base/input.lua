@@ -1,0 +1,209 @@
+--- Where data comes from: a path, standard input, a handle, a descriptor or a
+-- string, and what it is packed in (gzip, zip, xz).
+-- @module sonde.base.input
+local core <const> = require "sonde.c.core"
+local detect <const> = require "sonde.base.detect"
+local errors <const> = require "sonde.base.errors"
+
+local input = {}
+
+local Source <const> = {}
+Source.__index = Source
+
+local function open_path(path)
+  local file, message, number = io.open(path, "rb")
+  if file == nil then
+    local words <const> = errors.system_words(message, path)
+    return nil, ("%s: %s"):format(path, words), errors.system_code(number)
+  end
+  local kind, _, size = core.path_info(path)
+  if kind == "directory" then
+    file:close()
+    return nil, path .. ": is a directory", "unavailable"
+  end
+  return setmetatable({
+    name = path, path = kind == "file" and path or nil, size = kind == "file" and size or nil,
+    closes = { file }, input = core.input(file, path),
+  }, Source)
+end
+
+local function wrap(bytes_from, name)
+  return setmetatable({ name = name, closes = {}, input = core.input(bytes_from, name) }, Source)
+end
+
+--- Opens a source without looking into it.
+-- @param from a path, "-" for standard input, a file handle, a descriptor's
+--   number, or `{ bytes = string, name = string }`
+-- @treturn ?table the source: `input` to read from, `name`, `size` when known
+-- @treturn ?string message
+-- @treturn ?string code
+function input.open(from)
+  if from == "-" then return wrap(io.stdin, "standard input") end
+  if type(from) == "string" then return open_path(from) end
+  if type(from) == "table" and type(from.bytes) == "string" then
+    return wrap(from.bytes, from.name or "bytes")
+  end
+  if math.type(from) == "integer" then return wrap(from, "descriptor " .. from) end
+  if io.type(from) == "file" then return wrap(from, "file") end
+  error(("bad argument to 'open' (path, file, descriptor or { bytes = } expected, got %s)")
+    :format(io.type(from) or type(from)), 3)
+end
+
+function Source:fail(what, code, hint)
+  return nil, ("%s: %s"):format(self.name, what), code, hint
+end
+
+-- Names the kind of what is inside, or nil when it could not be read.
+local function look(source)
+  local head, message, code = source.input:peek(detect.HEAD)
+  if head == nil then return nil, message, code end
+  return detect.kind(head)
+end
+
+local function unpack_gzip(source)
+  if not source.input:inflate("gzip") then return source:fail("not enough memory", "limit") end
+  source.packed = "gzip"
+  local head, _, code = source.input:peek(1)
+  if (head == "" or head == nil) and code ~= "malformed" then
+    return source:fail("a gzip header and no data: the program probably ended before its"
+      .. " profile was stopped", code or "malformed")
+  end
+  return look(source)
+end
+
+-- A zip's entries, one behind the other, as its local headers say.
+local ZIP_HEADER <const> = 30
+local STORED <const>, DEFLATED <const> = 0, 8
+
+local function zip_entry(source)
+  local header <const> = source.input:read(ZIP_HEADER)
+  if header == nil or #header < ZIP_HEADER or header:sub(1, 4) ~= "PK\3\4" then return nil end
+  local flags, method, packed_size, name_length, extra_length =
+    ("<I2 I2 xxxx xxxx I4 xxxx I2 I2"):unpack(header, 7)
+  local name <const> = name_length > 0 and source.input:read(name_length) or ""
+  source.input:skip(extra_length)
+  return { name = name, method = method, size = packed_size,
+    encrypted = flags & 1 ~= 0, described = flags & 8 ~= 0 }
+end
+
+local function begin_entry(source, entry)
+  if entry.encrypted then return source:fail("the zip is encrypted", "unavailable") end
+  if entry.method == DEFLATED then
+    return source.input:inflate("deflate")
+  end
+  if entry.method == STORED and not entry.described then
+    return source.input:only(entry.size)
+  end
+  return source:fail(("the zip packs '%s' by method %d"):format(entry.name, entry.method),
+    "unavailable", ("unzip -p %s | sonde top -"):format(source.name))
+end
+
+-- Behind data whose size was not known beforehand stand its sum and sizes,
+-- with or without a mark of their own.
+local function end_entry(source, entry)
+  source.input:skip()
+  source.input:plain()
+  if not entry.described then return end
+  local ahead <const> = source.input:peek(28)
+  local at = ahead:find("PK[\1\3]", ahead:sub(1, 4) == "PK\7\8" and 5 or 1)
+  if at then source.input:skip(at - 1) end
+end
+
+local READABLE <const> = { nettrace = true, pprof = true, folded = true }
+
+-- The first entry that is something sonde reads.
+local function unpack_zip(source)
+  source.packed = "zip"
+  local first_kind
+  while true do
+    local entry <const> = zip_entry(source)
+    if entry == nil then break end
+    local begun, message, code, hint = begin_entry(source, entry)
+    if not begun then return nil, message, code, hint end
+    local kind <const> = look(source)
+    if READABLE[kind] then
+      source.entry = entry.name
+      return kind
+    end
+    if kind ~= "empty" then first_kind = first_kind or kind end
+    end_entry(source, entry)
+  end
+  return source:fail("a zip without a trace or profile in it"
+    .. (first_kind and (": the first entry is " .. detect.describe(first_kind, "it")) or ""),
+    "not_nettrace")
+end
+
+local function quote(word)
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- xz reads a file; what came another way is written to one first.
+local function spill(source)
+  local path <const> = os.tmpname()
+  local file <close> = assert(io.open(path, "wb"))
+  repeat
+    local piece, message, code = source.input:read(1 << 16)
+    if piece then file:write(piece) end
+    if code then
+      os.remove(path)
+      return nil, message, code
+    end
+  until piece == nil
+  return path
+end
+
+local function unpack_xz(source)
+  source.packed = "xz"
+  if not os.execute("command -v xz >/dev/null 2>&1") then
+    return source:fail("packed by xz, and the program xz is not installed", "unavailable",
+      "apt-get install xz-utils")
+  end
+  local path = source.path
+  if path == nil then
+    local spilled, message, code = spill(source)
+    if spilled == nil then return nil, message, code end
+    path, source.temporary = spilled, spilled
+  end
+  source.xz = assert(io.popen(("xz -dc <%s 2>/dev/null"):format(quote(path)), "r"))
+  source.input:close()
+  source.input = core.input(source.xz, source.name)
+  return look(source)
+end
+
+local UNPACK <const> = { gzip = unpack_gzip, zip = unpack_zip, xz = unpack_xz }
+
+--- Unpacks, and says what the data is.
+-- @treturn ?string `nettrace`, `pprof` or `folded`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint what helps
+function Source:kind()
+  local kind, message, code, hint = look(self)
+  if UNPACK[kind] then kind, message, code, hint = UNPACK[kind](self) end
+  if kind == nil then return nil, message, code, hint end
+  if READABLE[kind] then return kind end
+  local what, advice = detect.describe(kind, self.name)
+  if self.packed then what = ("inside its %s: %s"):format(self.packed, what) end
+  return self:fail(what, "not_nettrace", advice)
+end
+
+--- Closes everything that was opened; says what went wrong in unpacking.
+-- @treturn boolean true when all was well
+-- @treturn ?string message
+-- @treturn ?string code
+function Source:close()
+  self.input:close()
+  for _, file in ipairs(self.closes) do file:close() end
+  self.closes = {}
+  local _, how, status
+  if self.xz then _, how, status = self.xz:close() end
+  if self.temporary then os.remove(self.temporary) end
+  self.xz, self.temporary = nil, nil
+  -- Ended by a signal it was we who stopped reading.
+  if how ~= "exit" or status == 0 then return true end
+  return false, self.name .. ": the xz data is damaged or ends too early", "truncated"
+end
+
+Source.__close = Source.close
+
+return input

@@ -1,0 +1,221 @@
+--- What verbs share: options, opening the input, choosing and filtering a
+-- profile, writing listings.
+-- @module sonde.cmd.common
+local errors <const> = require "sonde.base.errors"
+local options <const> = require "sonde.base.options"
+
+local common = {}
+
+--- The views of a trace, and what each measures.
+common.views = {
+  { "wall", "time of threads, waiting included" },
+  { "samples", "number of samples" },
+  { "running", "time of threads, known waits left out" },
+  { "managed", "time of threads while in managed code" },
+  { "oncpu", "time on a processor, where the trace has context switches" },
+  { "alloc", "bytes allocated, by type" },
+  { "exception", "exceptions thrown, by type" },
+  { "contention", "waits for locks" },
+  { "gc", "pauses of the garbage collector" },
+  { "jit", "time compiling methods" },
+  { "cpu", "samples on a processor (V6)" },
+  { "cswitch", "context switches (V6)" },
+}
+
+--- Options of every verb that opens an input.
+common.input_options = {
+  { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
+    help = "most memory that decoding may use" },
+}
+
+--- Options that cut a trace by time.
+common.time_options = {
+  { name = "from", type = "duration", help = "leave out what was before this time" },
+  { name = "to", type = "duration", help = "leave out what was after this time" },
+}
+
+--- Options that choose a profile of a trace.
+common.view_options = {
+  { name = "view", aliases = { "sample_index" }, type = "string", argname = "VIEW",
+    help = "what is measured: wall samples running managed oncpu alloc exception contention"
+      .. " gc jit cpu cswitch, or a sample type of a pprof file" },
+  { name = "names", type = "string", choices = { "pretty", "full", "raw" }, default = "pretty",
+    argname = "FORM", help = "how methods of a trace are named" },
+  { name = "thread", type = "pattern", many = true, argname = "ID|RE",
+    help = "only threads with this id, or whose name matches; may be repeated" },
+  { name = "process", type = "pattern", argname = "PID|RE",
+    help = "only the process with this id, or whose name matches" },
+}
+
+--- `--json`.
+common.json = { name = "json", type = "boolean", help = "write JSON lines" }
+
+--- `-o FILE`.
+common.output = { name = "output", short = "o", type = "path", argname = "FILE",
+  help = "write to this file; - is standard output" }
+
+--- The argument that names an input.
+common.input_argument = { name = "input",
+  help = "a trace or profile (.nettrace, .netperf, pprof, folded; also gzip, xz, zip); - is stdin" }
+
+--- Options of verbs that show a profile.
+-- @treturn {table,...} declared options
+function common.profile_options()
+  local filters <const> = require("sonde.profile").filters
+  return options.join(common.view_options, common.time_options, filters, common.input_options)
+end
+
+--- Makes a verb of its declaration: `start(words, env)` reads the command line
+-- and calls `run(args, env)`.
+-- @tparam table verb `name summary arguments run`; `options` is a list or a
+--   function that gives one, so that listing verbs loads nothing else
+-- @treturn table the same
+function common.verb(verb)
+  verb.path = verb.path or verb.name
+  function verb.declaration()
+    if type(verb.options) == "function" then verb.options = verb.options() end
+    return verb
+  end
+  function verb.start(words, env)
+    local arguments <const> = require "sonde.base.arguments"
+    local args, help = arguments.read(verb.declaration(), verb.path, words)
+    if args == nil then
+      env.out:write(help)
+      return errors.exit.done
+    end
+    return verb.run(args, env)
+  end
+  return verb
+end
+
+-- Inputs that later versions will know, so that the message is not that a
+-- file of that name is missing.
+local function refuse_live(path)
+  if path:find("^%d+$") then
+    errors.raise { code = "unavailable", hint = "./" .. path,
+      message = ("cannot open: %s: a process id, and this version reads only files"):format(path) }
+  end
+  if path:find("^https?://") then
+    errors.raise { code = "unavailable", hint = ("curl -s %s | sonde top -"):format(path),
+      message = ("cannot open: %s: a URL, and this version reads only files"):format(path) }
+  end
+end
+
+--- Opens an input. A partial one is told and goes on; none ends the verb.
+-- @tparam string path
+-- @tparam table args the verb's, of which `limit from to` are used
+-- @tparam table env
+-- @tparam ?table more further options of `sonde.open`
+-- @return Trace or Profile
+function common.open(path, args, env, more)
+  refuse_live(path)
+  local opts <const> = { limit = args.limit, from = args.from, to = args.to }
+  for name, value in pairs(more or {}) do opts[name] = value end
+  local object, message, code, hint = require("sonde").open(path, opts)
+  if object == nil then
+    errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
+  end
+  if message then env:warn(message, code, hint) end
+  return object
+end
+
+--- Is the object a Trace?
+-- @param object
+-- @treturn boolean
+function common.is_trace(object)
+  return type(object.profile) == "function"
+end
+
+local function fail(message, code, hint)
+  errors.raise { message = message, code = code, hint = hint }
+end
+
+--- Ends the verb when a call returned nil.
+-- @return the values of the call
+function common.check(value, message, code, hint)
+  if value == nil then fail(message, code, hint) end
+  return value, message, code
+end
+
+local function refuse(args, names, why)
+  for _, name in ipairs(names) do
+    local value = args[name]
+    if value ~= nil and not (type(value) == "table" and #value == 0) then
+      errors.usage(("--%s: %s"):format(options.flag(name), why))
+    end
+  end
+end
+
+-- In a pprof file the view is a sample type, which reports call `type`.
+local function view_of_profile(profile, args)
+  refuse(args, { "thread", "process" }, "only a trace has threads and processes; for labels"
+    .. " of a profile there is --label-focus")
+  if args.view then args.type = args.view end
+  return profile
+end
+
+--- The profile that the options ask for, of an object that was opened.
+-- @param object Trace or Profile
+-- @tparam table args
+-- @treturn Profile
+function common.profile_of(object, args)
+  local profile <const> = common.is_trace(object) and common.check(object:profile {
+    view = args.view, names = args.names, thread = args.thread, process = args.process,
+  }) or view_of_profile(object, args)
+  local wanted = {}
+  for _, option in ipairs(require("sonde.profile").filters) do
+    wanted[option.name] = args[option.name]
+  end
+  return common.check(profile:where(wanted))
+end
+
+--- The options of a report out of a verb's arguments.
+-- @tparam table module
+-- @tparam table args
+-- @treturn table
+function common.options_of(module, args)
+  local own = {}
+  for _, option in ipairs(module.options) do own[option.name] = args[option.name] end
+  return own
+end
+
+--- Writes rows as JSON lines.
+-- @tparam function rows iterator of tables
+-- @tparam ?{string,...} order of the keys
+-- @param out
+-- @treturn integer how many
+function common.write_rows(rows, order, out)
+  local json <const> = require "sonde.base.json"
+  local n = 0
+  for row in rows do
+    out:write(json.encode(row, order), "\n")
+    n = n + 1
+  end
+  return n
+end
+
+--- Writes a report to where the arguments say: `output`, or `env.out`.
+-- @tparam table module
+-- @param object
+-- @tparam table args the verb's
+-- @tparam table env
+-- @tparam ?function write instead of the module's own
+function common.write_report(module, object, args, env, write)
+  local opts <const> = common.options_of(module, args)
+  write = write or module.write
+  if args.output and args.output ~= "-" then
+    local files <const> = require "sonde.base.files"
+    local done, message, code = files.write(args.output, function(out)
+      return write(object, opts, out)
+    end)
+    if not done then fail("cannot write: " .. message, code) end
+    env:say(("wrote %s (%s)"):format(args.output, module.name))
+    return
+  end
+  if module.binary and env.terminal.out then
+    errors.usage(module.name .. " is no text for a terminal", "-o FILE")
+  end
+  common.check(write(object, opts, env.out))
+end
+
+return common

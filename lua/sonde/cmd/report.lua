@@ -1,0 +1,107 @@
+--- `sonde report NAME INPUT`: any report, by its name.
+-- @module sonde.cmd.report
+local common <const> = require "sonde.cmd.common"
+local errors <const> = require "sonde.base.errors"
+local options <const> = require "sonde.base.options"
+
+local report = {}
+
+-- A report that lists can do so as JSON.
+local function own_options(module)
+  if module.rows == nil then return module.options end
+  return options.join(module.options, { common.json })
+end
+
+local function input_options(module)
+  if module.takes == "trace" then
+    return options.join(common.time_options, common.input_options)
+  end
+  return common.profile_options()
+end
+
+local function write_json(module, object, args, env)
+  local opts <const> = common.options_of(module, args)
+  local rows <const> = common.check(module.rows(object, opts))
+  if common.write_rows(rows, module.fields, env.out) == 0 then
+    return errors.exit.empty
+  end
+end
+
+-- The object that a report needs, of the input.
+local function object_for(module, args, env)
+  local needs <const> = require("sonde.report").needs(module, args)
+  local object <const> = common.open(args.input, args, env, { timeline = needs == "timeline" })
+  if needs == "trace" and not common.is_trace(object) then
+    errors.raise { code = "unavailable",
+      message = ("%s: the report '%s' is of a trace, and this is a profile"):format(args.input,
+        module.name), hint = "sonde top " .. args.input }
+  end
+  if needs == "trace" then return object end
+  if needs == "timeline" then
+    return common.check(common.timeline_of(object, args))
+  end
+  return common.profile_of(object, args)
+end
+
+--- Runs a report on an input, for every verb that shows one.
+-- @tparam table module the report
+-- @tparam table args `input` and the options
+-- @tparam table env
+-- @treturn ?integer exit status
+function report.run(module, args, env)
+  local object <const> = object_for(module, args, env)
+  if args.json and module.rows then return write_json(module, object, args, env) end
+  common.write_report(module, object, args, env)
+end
+
+--- The verb that shows one report.
+-- @tparam table module the report
+-- @tparam string path how the verb is called: "top", "report tree"
+-- @tparam ?{string,...} examples
+-- @treturn table
+function report.verb_of(module, path, examples)
+  return common.verb {
+    name = module.name, path = path, summary = module.summary,
+    arguments = { common.input_argument },
+    options = function()
+      return options.join(own_options(module), { common.output }, input_options(module))
+    end,
+    examples = examples,
+    run = function(args, env) return report.run(module, args, env) end,
+  }
+end
+
+local function list_of_reports()
+  local lines = { "Reports:" }
+  for _, module in ipairs(require("sonde.report").list()) do
+    local of = module.takes == "trace" and "a trace" or "any input"
+    lines[#lines + 1] = ("   %-12s %s (%s)"):format(module.name, module.summary, of)
+  end
+  lines[#lines + 1] = ""
+  return table.concat(lines, "\n")
+end
+
+-- The name is the first word that is no option: before an option's value is
+-- known, the report has to be.
+local function start(words, env)
+  if words[1] == nil or words[1] == "-h" or words[1] == "--help" then
+    env.out:write("Usage: sonde report NAME INPUT [options]\n\n", list_of_reports(),
+      "\nsonde help report NAME shows the options of one.\n")
+    return words[1] and errors.exit.done or errors.exit.usage
+  end
+  local name <const> = words[1]
+  local module, message = require("sonde.report").get(name)
+  if module == nil then
+    local hint = require("sonde.c.core").path_info(name) and ("sonde report top " .. name)
+    errors.usage(message, hint or "sonde report --help")
+  end
+  local verb <const> = report.verb_of(module, "report " .. name)
+  return verb.start(table.move(words, 2, #words, 1, {}), env)
+end
+
+report.name = "report"
+report.summary = "any report, by name: top, tree, peek, gc, jit, …"
+report.arguments = { { name = "name", help = "of the report" }, common.input_argument }
+report.start = start
+
+return report

@@ -1,0 +1,54 @@
+--- sonde: what is this process doing?
+--
+--    local sonde = require "sonde"
+--    local trace = assert(sonde.open("api.nettrace"))
+--    print(trace:profile():focus("Json"):top{ n = 20 })
+--
+-- Parts are loaded when they are first used.
+-- @module sonde
+local sonde = {}
+
+--- Version of the module and the command.
+sonde.VERSION = "0.1.0"
+
+--- Opens a trace or a profile; its content says which.
+-- @param from a path, "-" for standard input, a file handle, a descriptor's
+--   number, or `{ bytes = string, name = string }`
+-- @tparam ?table opts see `sonde.open.options`
+-- @return Trace or Profile; nil when nothing could be read
+-- @treturn ?string message; beside an object it says what is missing in it
+-- @treturn ?string code one of `sonde.base.errors.codes`
+-- @treturn ?string hint what helps, when something is known to
+function sonde.open(from, opts)
+  return require("sonde.open").open(from, opts)
+end
+
+--- Compares two profiles.
+-- @tparam Profile before
+-- @tparam Profile after
+-- @tparam ?table opts `normalize`: scale `before` to the total of `after`
+-- @treturn ?Diff
+-- @treturn ?string message
+-- @treturn ?string code
+function sonde.diff(before, after, opts)
+  require "sonde.profile"
+  return require("sonde.diff").new(before, after, opts)
+end
+
+--- Makes an empty profile to add samples to.
+-- @tparam table opts `types` (list of `{ type, unit }`), `default`
+-- @treturn Profile see `Profile:add`
+function sonde.profile(opts)
+  require "sonde.profile"
+  return require("sonde.c.core").profile_new(opts)
+end
+
+-- Constants and, later, targets of .NET; the reports by name.
+local PARTS <const> = { dotnet = "sonde.dotnet", report = "sonde.report" }
+
+return setmetatable(sonde, { __index = function(self, name)
+  local part <const> = PARTS[name]
+  if part == nil then return nil end
+  self[name] = require(part)
+  return self[name]
+end })

@@ -1,0 +1,78 @@
+--- Opens any input: finds out what it is and decodes it.
+-- @module sonde.open
+local core <const> = require "sonde.c.core"
+local files <const> = require "sonde.base.files"
+local input <const> = require "sonde.base.input"
+local options <const> = require "sonde.base.options"
+
+local open = {}
+
+--- Options of `sonde.open`.
+open.options = {
+  { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
+    help = "most memory that decoding may use" },
+  { name = "from", type = "duration",
+    help = "leave out what was before this time since the trace began" },
+  { name = "to", type = "duration",
+    help = "leave out what was after this time since the trace began" },
+  { name = "timeline", type = "boolean",
+    help = "keep the order of the samples, for outputs in time order" },
+  { name = "progress", type = "function",
+    help = "called now and then with the bytes taken so far and the size, when known" },
+}
+
+local function need_no_times(source, opts)
+  if opts.from == nil and opts.to == nil then return true end
+  return source:fail("a profile has no times to cut by (from, to)", "unavailable")
+end
+
+-- Profiles are small: a program writes at most some megabytes of one.
+local function read_profile(decode)
+  return function(source, opts)
+    local fits, why, reason = need_no_times(source, opts)
+    if not fits then return nil, why, reason end
+    local bytes, cut, cut_code = files.read_all(source.input, opts.limit)
+    if bytes == nil then return source:fail(cut, cut_code) end
+    local profile, message, code = decode(bytes, { limit = opts.limit })
+    if profile == nil then return source:fail(cut or message, cut_code or code) end
+    if message then return profile, source.name .. ": " .. message, code end
+    return profile, cut, cut_code
+  end
+end
+
+local READERS <const> = {
+  nettrace = function(source, opts) return require("sonde.dotnet.trace").read(source, opts) end,
+  pprof = read_profile(function(...) return core.pprof_decode(...) end),
+  folded = read_profile(function(...) return core.folded_decode(...) end),
+}
+
+--- Opens a trace or a profile; its content says which.
+-- NetTrace and .netperf give a Trace, pprof and folded stacks a Profile; gzip,
+-- xz and zip around them are opened too.
+-- @param from a path, "-" for standard input, a file handle, a descriptor's
+--   number, or `{ bytes = string, name = string }`
+-- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`,
+--   `progress`; see `sonde.open.options`
+-- @return Trace or Profile; nil when nothing could be read
+-- @treturn ?string message; beside an object it says what is missing in it
+-- @treturn ?string code
+-- @treturn ?string hint what helps, when something is known to
+function open.open(from, opts)
+  opts = options.check(open.options, opts, "open")
+  local source, message, code = input.open(from)
+  if source == nil then return nil, message, code end
+  local kind, hint
+  kind, message, code, hint = source:kind()
+  if kind == nil then
+    source:close()
+    return nil, message, code, hint
+  end
+  require "sonde.profile"
+  local object
+  object, message, code, hint = READERS[kind](source, opts)
+  local unpacked, why, reason = source:close()
+  if not unpacked and code ~= "limit" then message, code = why, reason end
+  return object, message, code, hint
+end
+
+return open
