@@ -1,0 +1,244 @@
+--- The difference of two profiles.
+-- It keeps both sides: what went away and what is new are rows like all
+-- others, and swapping the sides only turns the signs.
+-- @module sonde.diff
+local core <const> = require "sonde.c.core"
+local options <const> = require "sonde.base.options"
+local reports <const> = require "sonde.report"
+local scope <const> = require "sonde.report.scope"
+local sink <const> = require "sonde.report.sink"
+local units <const> = require "sonde.base.units"
+
+local diff = {}
+
+local Diff <const> = {}
+Diff.__index = Diff
+Diff.__name = "sonde.diff"
+
+--- Options of a difference, as declared.
+diff.options = {
+  { name = "type", type = "string", argname = "NAME",
+    help = "sample type to compare; the later profile's default one otherwise" },
+  { name = "normalize", type = "boolean", default = false,
+    help = "compare shares of each side's total instead of values" },
+}
+
+--- The order of a row's keys in JSON.
+Diff.ROW_KEYS = { "schema", "name", "before", "after", "change", "relative", "unit" }
+
+-- How many of the base unit each side's values are worth, when the units
+-- differ but measure the same; nil when they do not.
+local function common_unit(before, after)
+  if before == after then return before, 1, 1 end
+  local a <const>, b <const> = units.worth(before), units.worth(after)
+  if a == nil or units.family(before) ~= units.family(after) then return nil end
+  if a < b then return before, 1, b // a end
+  return after, a // b, 1
+end
+
+local function side(profile, wanted)
+  local index, message, code = scope.find_type(profile, wanted)
+  if index == nil then return nil, message, code end
+  local entry <const> = profile:types()[index]
+  return { profile = profile, index = index, type = entry.type, unit = entry.unit }
+end
+
+--- Compares two profiles.
+-- @tparam Profile before
+-- @tparam Profile after
+-- @tparam ?table opts `type`, `normalize`
+-- @treturn ?Diff with `type unit normalize before after total_before
+--   total_after` and the methods below
+-- @treturn ?string message
+-- @treturn ?string code `not_found` when a side lacks the sample type,
+--   `unavailable` when the units cannot be compared, `no_samples`
+function diff.new(before, after, opts)
+  opts = options.check(diff.options, opts, "sonde.diff")
+  local to, message, code = side(after, opts.type)
+  if to == nil then return nil, "after: " .. message, code end
+  local from
+  from, message, code = side(before, opts.type or to.type)
+  if from == nil then return nil, "before: " .. message, code end
+  if #before == 0 and #after == 0 then
+    return nil, "no samples in either profile", "no_samples"
+  end
+  local unit
+  unit, from.worth, to.worth = common_unit(from.unit, to.unit)
+  if unit == nil then
+    return nil, ("before is in %s, after in %s: they cannot be compared"):format(from.unit,
+      to.unit), "unavailable"
+  end
+  return setmetatable({
+    before = before, after = after, from = from, to = to, type = to.type, unit = unit,
+    normalize = opts.normalize,
+    total_before = before:total(from.index, true) * from.worth,
+    total_after = after:total(to.index, true) * to.worth,
+  }, Diff)
+end
+
+function Diff:__tostring()
+  return ("diff: %s, before %s, after %s"):format(self.type,
+    units.value(self.total_before, self.unit), units.value(self.total_after, self.unit))
+end
+
+-- Adds a side's values by name to `rows`, under `field`.
+local function collect(one, by, measure, rows, field)
+  local graph <const> = one.profile:graph { type = one.index, by = by }
+  for _, node in ipairs(graph.nodes) do
+    local row = rows[node.name] or { name = node.name, before = 0, after = 0 }
+    row[field] = node[measure] * one.worth
+    rows[node.name] = row
+  end
+end
+
+--- The change as a percentage of before.
+-- @tparam number before
+-- @tparam number after
+-- @treturn number|string "new" or "gone" where one of them is 0
+function Diff.relative(before, after)
+  if before == after then return 0 end
+  if before == 0 then return "new" end
+  if after == 0 then return "gone" end
+  return ((after + 0.0) / before - 1) * 100 * (before < 0 and -1 or 1)
+end
+
+local function by_change(a, b)
+  local x, y = scope.magnitude(a.change), scope.magnitude(b.change)
+  if x ~= y then return x > y end
+  x = math.max(scope.magnitude(a.before), scope.magnitude(a.after))
+  y = math.max(scope.magnitude(b.before), scope.magnitude(b.after))
+  if x ~= y then return x > y end
+  return a.name < b.name
+end
+
+local function share(value, total)
+  return total == 0 and 0.0 or (value + 0.0) / total * 100
+end
+
+-- In percent, the shares of both sides; a row's unit says so.
+local function to_shares(row, self)
+  row.before = share(row.before, self.total_before)
+  row.after = share(row.after, self.total_after)
+  row.unit = "percent"
+end
+
+--- The rows: what each function had before and has after.
+-- @tparam ?table opts `by` (as in top), `cum` (values with callees)
+-- @treturn {table,...} `{ name, before, after, change, relative, unit }`, the
+--   largest change first; `relative` is a percentage of before, or "new" or
+--   "gone" where one side is 0. When normalized, values are percentages of
+--   each side's total, `unit` is "percent".
+function Diff:rows(opts)
+  opts = opts or {}
+  local found, rows = {}, {}
+  local measure <const> = opts.cum and "cum" or "flat"
+  collect(self.from, opts.by, measure, found, "before")
+  collect(self.to, opts.by, measure, found, "after")
+  for _, row in pairs(found) do
+    if row.before ~= 0 or row.after ~= 0 then
+      row.unit = self.unit
+      if self.normalize then to_shares(row, self) end
+      row.change = row.after - row.before
+      row.relative = self.relative(row.before, row.after)
+      rows[#rows + 1] = row
+    end
+  end
+  table.sort(rows, by_change)
+  return rows
+end
+
+--- The rows, as a listing that prints as the report `diff` prints it.
+-- @tparam ?table opts options of the report `diff`
+-- @treturn {table,...} as `Diff:rows`
+function Diff:top(opts)
+  local module <const> = reports.get("diff")
+  opts = options.check(module.options, opts, "diff:top")
+  local list = {}
+  for row in module.rows(self, opts) do list[#list + 1] = row end
+  return setmetatable(list, { __tostring = function()
+    local out <const> = sink.collector()
+    module.write(self, opts, out)
+    return out:text()
+  end })
+end
+
+--- After minus before as a profile: what went away is negative. It has all
+-- sample types and all of pprof's detail.
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code
+function Diff:profile()
+  return core.merge { { self.after, 1 }, { self.before, -1 } }
+end
+
+-- Frames without what may differ between two runs of a program: addresses and
+-- line numbers. One table for each frame, so that stacks share them.
+local function frame_tables(profile)
+  local frames <const> = profile:frames()
+  local list = {}
+  for i = 1, frames.n do
+    list[i] = {
+      name = frames.name[i] ~= "" and frames.name[i] or nil,
+      file = frames.file[i], module = frames.module[i],
+    }
+  end
+  return list
+end
+
+local function add_side(joined, one, scale, place)
+  local tables <const> = frame_tables(one.profile)
+  for stack, values, labels in one.profile:samples() do
+    local value = values[one.index] * one.worth
+    if scale ~= 1 then value = math.floor(value * scale + 0.5) end
+    if value ~= 0 then
+      for i = 1, #stack do stack[i] = tables[stack[i]] end
+      local row = { 0, 0, value }
+      row[place] = value
+      local added, message, code = joined:add(stack, row, labels)
+      if not added then return nil, message, code end
+    end
+  end
+  return true
+end
+
+--- Both sides in one profile with the sample types before, after and both (the
+-- sum), for reports that draw them together. When normalized, the values of
+-- after are scaled to the total of before.
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code
+function Diff:joined()
+  local joined <const> = core.profile_new {
+    types = { { "before", self.unit }, { "after", self.unit }, { "both", self.unit } },
+    default = "both",
+  }
+  local scale = 1
+  if self.normalize and self.total_after ~= 0 then
+    scale = (self.total_before + 0.0) / self.total_after
+  end
+  local done, message, code = add_side(joined, self.from, 1, 1)
+  if done then done, message, code = add_side(joined, self.to, scale, 2) end
+  if not done then return nil, message, code end
+  return joined
+end
+
+--- Writes the difference as a report or in a format.
+-- @tparam string|table path as of `Profile:write`
+-- @treturn ?boolean
+-- @treturn ?string message
+-- @treturn ?string code `unavailable` for a form that has no difference
+function Diff:write(path)
+  return reports.write(self, "diff", path, "diff:write")
+end
+
+--- The text that `write` would write.
+-- @tparam string format a report's name
+-- @tparam ?table opts its options
+-- @treturn ?string
+-- @treturn ?string message
+-- @treturn ?string code
+function Diff:render(format, opts)
+  return reports.render(self, "diff", format, opts, "diff:render")
+end
+
+return diff

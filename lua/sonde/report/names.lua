@@ -1,0 +1,52 @@
+--- What the frames of a profile are called in each kind of output.
+-- @module sonde.report.names
+local text <const> = require "sonde.base.text"
+
+local names = {}
+
+--- What stands for the frames of a sample that has none.
+names.NO_STACK = "[no stack]"
+
+--- The name of a frame that is shown to people.
+-- @tparam table frames columns
+-- @tparam integer i number of the frame
+-- @treturn string never empty: "[module]" or "<unknown>" without a name
+function names.of(frames, i)
+  local name <const> = frames.name[i]
+  if name ~= "" then return name end
+  local module <const> = frames.module[i]
+  if module ~= "" then return ("[%s]"):format(module:match("[^/]*$")) end
+  return "<unknown>"
+end
+
+--- The file of a frame, or its module when it has none.
+-- @tparam table frames columns
+-- @tparam integer i
+-- @treturn string "" when neither is known
+function names.place(frames, i)
+  local file <const> = frames.file[i]
+  return file and file ~= "" and file or frames.module[i] or ""
+end
+
+--- A table that makes something of each name once: `made[name]`.
+-- @tparam function make
+-- @treturn table
+function names.memo(make)
+  return setmetatable({}, { __index = function(self, name)
+    local value <const> = make(name)
+    self[name] = value
+    return value
+  end })
+end
+
+--- A name for folded text. Ordinary names stay byte for byte; a ";", which
+-- would begin another frame, is shown as ":", and controls as escapes.
+-- @tparam string name
+-- @treturn string
+function names.folded(name)
+  if name == "" then return "<unknown>" end
+  if not name:find("[;%c\x80-\xff]") then return name end
+  return (text.printable(name):gsub(";", ":"))
+end
+
+return names

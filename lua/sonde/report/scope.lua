@@ -1,0 +1,229 @@
+--- What a report is about: one sample type of one profile, its total, what
+-- percentages are taken of, and the words that say so. Every report begins
+-- here, so that all of them name the same things in the same way.
+-- @module sonde.report.scope
+local calls <const> = require "sonde.report.calls"
+local text <const> = require "sonde.base.text"
+local units <const> = require "sonde.base.units"
+
+local scope = {}
+
+local Scope <const> = {}
+Scope.__index = Scope
+
+local MAX_NOTES <const> = 12
+local MAX_NOTE_LENGTH <const> = 300
+local MAX_NAME_LENGTH <const> = 400
+
+--- Options that every report has which shows values of one sample type.
+scope.options = {
+  { name = "type", type = "string", argname = "NAME",
+    help = "sample type to measure; the profile's default one otherwise" },
+  { name = "unit", type = "string", argname = "UNIT", default = "auto",
+    help = "unit to print: ns us ms s hrs, B kB MB GB TB PB, or auto" },
+  { name = "relative", type = "boolean", default = false,
+    help = "percentages of what the filters left, not of the whole" },
+}
+
+--- The option of reports that cannot show negative values.
+scope.sign_option = {
+  name = "sign", type = "string", choices = { "positive", "negative" },
+  help = "of a profile with negative values, the half to write; negative ones by magnitude",
+}
+
+--- A value without its sign; the most negative one gives the largest.
+-- @tparam integer value
+-- @treturn integer
+function scope.magnitude(value)
+  if value == math.mininteger then return math.maxinteger end
+  return value < 0 and -value or value
+end
+
+local function type_names(types)
+  local names = {}
+  for i, entry in ipairs(types) do names[i] = text.printable(entry.type) end
+  return table.concat(names, ", ")
+end
+
+--- Finds a sample type.
+-- As in pprof, "space" also means "inuse_space".
+-- @param profile
+-- @tparam ?string wanted its name; nil for the default
+-- @treturn ?integer index
+-- @treturn ?string message
+-- @treturn ?string code `not_found`
+function scope.find_type(profile, wanted)
+  local types <const> = profile:types()
+  if #types == 0 then return nil, "the profile has no sample types", "not_found" end
+  if wanted == nil then return profile:info().default_type or #types end
+  for _, name in ipairs { wanted, "inuse_" .. wanted } do
+    for i, entry in ipairs(types) do
+      if entry.type == name then return i end
+    end
+  end
+  return nil, ("no sample type '%s': the profile has %s"):format(
+    text.printable(wanted), type_names(types)), "not_found"
+end
+
+--- The scope of a report.
+-- @param profile
+-- @tparam table opts checked options, of which `type unit relative` are used
+-- @treturn ?table the scope: `profile index type unit total whole view n`
+-- @treturn ?string message
+-- @treturn ?string code `no_samples`; `not_found` for an unknown type
+function scope.new(profile, opts)
+  local index, message, code = scope.find_type(profile, opts.type)
+  if index == nil then return nil, message, code end
+  local entry <const> = profile:types()[index]
+  local notes <const> = profile:notes()
+  if not units.fits(entry.unit, opts.unit or "auto") then
+    return nil, ("values in %s cannot be printed in %s"):format(
+      text.printable(entry.unit), opts.unit), "unavailable"
+  end
+  local self <const> = setmetatable({
+    profile = profile, index = index, type = entry.type, unit = entry.unit,
+    view = notes.view, filters = notes.filters, n = #profile,
+    out_unit = opts.unit or "auto", info = profile:info(),
+  }, Scope)
+  if self.n == 0 then return nil, self:nothing(), "no_samples" end
+  self.total = profile:total(index, true)
+  self.whole = not opts.relative and notes.whole and notes.whole[index] or self.total
+  return self
+end
+
+--- Says that there is nothing to report, and why as far as it is known.
+-- @treturn string
+function Scope:nothing()
+  local what = "no samples"
+  if self.view then what = what .. " in view " .. self.view end
+  if #self.filters > 0 then
+    return what .. ": nothing is left by " .. table.concat(self.filters, ", ")
+  end
+  local why <const> = self.info.comments and self.info.comments[1]
+  if why then what = what .. ": " .. text.printable(why) end
+  return what
+end
+
+--- The sign by which a report multiplies values that it can show only when
+-- they are positive: 1, or -1 for the negative half.
+-- @tparam table tree columns of `sonde.report.calls`
+-- @tparam ?string asked "positive", "negative", or nil when nothing was said
+-- @treturn ?integer nil when there are negative values and nothing was said
+-- @treturn ?string message that names a stack
+-- @treturn ?string code `unavailable`; `no_samples` when that half is empty
+function Scope:sign(tree, asked)
+  local sign <const> = asked == "negative" and -1 or 1
+  local some = false
+  for i = 1, tree.n do
+    local value = tree.self[i]
+    if value < 0 and asked == nil then
+      return nil, ("%s is negative in stack %s: this form has no negative values; choose "
+        .. "sign = positive or negative"):format(units.value(value, self.unit),
+        text.cut(text.utf8(calls.stack(tree, i)), MAX_NOTE_LENGTH)), "unavailable"
+    end
+    some = some or value * sign > 0
+  end
+  if some then return sign end
+  return nil, ("no values to write: all %d samples are 0 in %s"):format(self.n,
+    self:title()), "no_samples"
+end
+
+--- The unit that a set of values is printed in, from now on.
+-- @tparam integer smallest least magnitude among them that is not 0
+function Scope:choose_unit(smallest)
+  if self.out_unit == "auto" then
+    self.out_unit = units.choose(self.unit, smallest, self.total)
+  end
+end
+
+--- A value as text.
+-- @tparam integer value
+-- @treturn string
+function Scope:value(value)
+  return units.value(value, self.unit, self.out_unit)
+end
+
+--- A value's share of the whole as text.
+-- @tparam number value
+-- @treturn string
+function Scope:percent(value)
+  return units.percent(value, self.whole)
+end
+
+--- What is measured, in a few words: "wall (nanoseconds)".
+-- @treturn string
+function Scope:title()
+  local title = ("%s (%s)"):format(text.printable(self.type), text.printable(self.unit))
+  if self.view and self.view ~= self.type then
+    title = ("%s, %s"):format(self.view, title)
+  end
+  return title
+end
+
+local function add_notes(lines, comments)
+  local shown = 0
+  for _, comment in ipairs(comments or {}) do
+    if comment:sub(1, 1) ~= "#" then
+      shown = shown + 1
+      if shown <= MAX_NOTES then
+        local note = text.cut(text.utf8(text.printable(comment)), MAX_NOTE_LENGTH)
+        lines[#lines + 1] = "Note: " .. note
+      end
+    end
+  end
+  if shown > MAX_NOTES then
+    lines[#lines + 1] = ("Note: and %d more comments"):format(shown - MAX_NOTES)
+  end
+end
+
+function Scope:left_out()
+  local gone <const> = self.filters_whole - self.total
+  return ("%s (%s of %s) left out"):format(units.value(gone, self.unit),
+    (units.percent(gone, self.filters_whole):gsub("^ +", "")),
+    units.value(self.filters_whole, self.unit))
+end
+
+--- The lines that head a report of text.
+-- @treturn {string,...}
+function Scope:header()
+  local info <const> = self.info
+  local lines = { "Type: " .. self:title() }
+  if (info.time_ns or 0) ~= 0 then
+    lines[#lines + 1] = os.date("!Time: %Y-%m-%d %H:%M:%S UTC", info.time_ns // 1000000000)
+  end
+  local total = ("Total: %s in %s sample%s"):format(
+    units.value(self.total, self.unit), units.count(self.n), self.n == 1 and "" or "s")
+  if (info.duration_ns or 0) ~= 0 then
+    total = ("Duration: %s, %s"):format(units.duration(info.duration_ns),
+      total:gsub("^T", "t"))
+  end
+  lines[#lines + 1] = total
+  local whole <const> = self.profile:notes().whole
+  if #self.filters > 0 then
+    self.filters_whole = whole and whole[self.index] or self.total
+    lines[#lines + 1] = ("Filters: %s; %s"):format(
+      table.concat(self.filters, ", "), self:left_out())
+  end
+  add_notes(lines, info.comments)
+  return lines
+end
+
+--- What percentages are of, as words that end a line.
+-- @treturn string
+function Scope:denominator()
+  return ("percentages are of %s, %s"):format(
+    self.whole == self.total and "the total" or "the total before filters",
+    units.value(self.whole, self.unit))
+end
+
+--- A name for a line of text.
+-- @tparam string name
+-- @treturn string
+function scope.name(name)
+  if name == "" then return "<unknown>" end
+  name = text.printable(name)
+  if #name <= MAX_NAME_LENGTH then return name end
+  return text.cut_middle(name, MAX_NAME_LENGTH)
+end
+
+return scope
