@@ -26,6 +26,10 @@ struct events {
   int json;
   int schema;                  /* of the next JSON line; 0 after the first */
   uint64_t matched;
+  int64_t from_ns, to_ns;      /* events outside are passed over */
+  int of_thread;               /* only events about this thread */
+  uint64_t thread;
+  uint64_t most;               /* no event after this many */
   lua_State *L;                /* only while feeding: for the want function */
   int want_failed;             /* the want function raised */
   char problem[256];           /* the last error of the reader */
@@ -88,8 +92,17 @@ static void keep(struct events *e, const struct nt_event *event) {
   buf_put(&e->pending, padding, (8 - e->pending.len % 8) % 8);
 }
 
+static int is_wanted(const struct events *e, const struct nt_event *event) {
+  if (event->time_ns < e->from_ns || event->time_ns > e->to_ns) return 0;
+  if (e->matched >= e->most) return 0;
+  if (!e->of_thread) return 1;
+  if (event->thread == NT_NO_THREAD) return 0;
+  return nt_thread_at(e->pusher.reader, event->thread)->id == e->thread;
+}
+
 static void on_event(void *ctx, const struct nt_event *event) {
   struct events *e = ctx;
+  if (!is_wanted(e, event)) return;
   e->matched++;
   if (!e->json) {
     keep(e, event);
@@ -108,13 +121,25 @@ static void on_problem(void *ctx, enum nt_severity severity, uint64_t offset,
   e->problem_offset = offset;
 }
 
+static void read_range(lua_State *L, struct events *e) {
+  e->from_ns = aux_opt_integer(L, 1, "from_ns", INT64_MIN);
+  e->to_ns = aux_opt_integer(L, 1, "to_ns", INT64_MAX);
+  e->most = (uint64_t)aux_opt_integer(L, 1, "most", INT64_MAX);
+  e->thread = (uint64_t)aux_opt_integer(L, 1, "thread", 0);
+  if (!lua_istable(L, 1)) return;
+  e->of_thread = lua_getfield(L, 1, "thread") != LUA_TNIL;
+  lua_pop(L, 1);
+}
+
 /***
 Starts reading events.
 @function events
 @tparam[opt] table options `want` (function(provider, name, id) → boolean,
 asked once per event type), `json` (boolean: lines of JSON instead of tables),
 `stacks` (boolean: addresses of each event's stack), `order` (boolean, default
-true: in time order), `limit` (bytes of memory, default 2 GiB)
+true: in time order), `from_ns`, `to_ns` (from the session's start), `thread`
+(id of the thread the event is about), `most` (number of events), `limit`
+(bytes of memory, default 2 GiB)
 @treturn sonde.events
 @treturn[2] nil
 @treturn[2] string message
@@ -122,6 +147,7 @@ true: in time order), `limit` (bytes of memory, default 2 GiB)
 */
 static int events_new(lua_State *L) {
   static const char *const names[] = {"want", "json", "stacks", "order",
+                                      "from_ns", "to_ns", "thread", "most",
                                       "limit", NULL};
   aux_check_options(L, 1, names);
   lua_settop(L, 1);
@@ -137,6 +163,7 @@ static int events_new(lua_State *L) {
   e->json = aux_opt_boolean(L, 1, "json", 0);
   e->pusher.stacks = aux_opt_boolean(L, 1, "stacks", 0);
   e->schema = 1;
+  read_range(L, e);
   budget_init(&e->budget, (size_t)aux_opt_integer(L, 1, "limit",
                                                   INT64_C(2) << 30));
   buf_init(&e->pending, &e->budget);
