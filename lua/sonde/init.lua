@@ -23,6 +23,18 @@ function sonde.open(from, opts)
   return require("sonde.open").open(from, opts)
 end
 
+--- The events of a trace, one by one, each with its decoded payload.
+-- @param from as for `sonde.open`
+-- @tparam ?table opts `provider name` (patterns), `id thread from to n stacks
+--   limit`; see `sonde.dotnet.events`
+-- @treturn ?Events call it for the next event; made for `for … in`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function sonde.events(from, opts)
+  return require("sonde.dotnet.events").open(from, opts)
+end
+
 --- Compares two profiles.
 -- @tparam Profile before
 -- @tparam Profile after

@@ -303,8 +303,9 @@ Takes all JSON lines that are ready.
 static int events_take_json(lua_State *L) {
   struct events *e = events_check(L);
   luaL_argcheck(L, e->json, 1, "these events are tables: use next");
-  lua_pushlstring(L, e->pending.len > 0 ? (const char *)e->pending.data : "",
-                  e->pending.len);
+  size_t size = e->pending.len - e->taken;
+  lua_pushlstring(L, size > 0 ? (const char *)e->pending.data + e->taken : "",
+                  size);
   e->taken = e->pending.len;
   return 1;
 }

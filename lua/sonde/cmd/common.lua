@@ -101,6 +101,15 @@ local function refuse_live(path)
   end
 end
 
+--- Ends the verb when an input could not be opened.
+-- @return the values of the call
+function common.opened(object, message, code, hint)
+  if object == nil then
+    errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
+  end
+  return object, message, code, hint
+end
+
 --- Opens an input. A partial one is told and goes on; none ends the verb.
 -- @tparam string path
 -- @tparam table args the verb's, of which `limit from to` are used
@@ -111,10 +120,7 @@ function common.open(path, args, env, more)
   refuse_live(path)
   local opts <const> = { limit = args.limit, from = args.from, to = args.to }
   for name, value in pairs(more or {}) do opts[name] = value end
-  local object, message, code, hint = require("sonde").open(path, opts)
-  if object == nil then
-    errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
-  end
+  local object, message, code, hint = common.opened(require("sonde").open(path, opts))
   if message then env:warn(message, code, hint) end
   return object
 end

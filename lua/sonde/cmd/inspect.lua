@@ -1,0 +1,62 @@
+--- `sonde inspect INPUT`: what a file is and whether it can be trusted.
+-- @module sonde.cmd.inspect
+local common <const> = require "sonde.cmd.common"
+local json <const> = require "sonde.base.json"
+local options <const> = require "sonde.base.options"
+
+-- The facts of a profile; a trace has many more, and a report for them.
+local function facts_of_profile(profile, path)
+  local info <const> = profile:info()
+  return {
+    schema = 1, format = "profile", file = path, samples = #profile, types = profile:types(),
+    frames = profile:frames().n, time_ns = info.time_ns, duration_ns = info.duration_ns,
+    period = info.period, comments = json.array(info.comments or {}),
+    warnings = json.array {}, errors = json.array {},
+  }
+end
+
+local function write_facts(facts, out)
+  local types = {}
+  for i, entry in ipairs(facts.types) do types[i] = ("%s/%s"):format(entry.type, entry.unit) end
+  local units <const> = require "sonde.base.units"
+  out:write(("%s: a profile\n"):format(facts.file))
+  out:write(("  samples       %s of %s frames\n"):format(units.count(facts.samples),
+    units.count(facts.frames)))
+  out:write(("  sample types  %s\n"):format(table.concat(types, ", ")))
+  if (facts.time_ns or 0) ~= 0 then
+    out:write(os.date("!  taken         %Y-%m-%d %H:%M:%S UTC\n", facts.time_ns // 1000000000))
+  end
+  if (facts.duration_ns or 0) ~= 0 then
+    out:write(("  duration      %s\n"):format(units.duration(facts.duration_ns)))
+  end
+end
+
+local function inspect_profile(profile, args, env)
+  local facts <const> = facts_of_profile(profile, args.input)
+  if args.json then
+    env.out:write(json.encode(facts, { "schema", "format", "file" }), "\n")
+  else
+    write_facts(facts, env.out)
+  end
+end
+
+local function inspect_trace(trace, args, env)
+  local module <const> = require "sonde.report.inspect"
+  if not args.json then return common.write_report(module, trace, args, env) end
+  common.write_rows(common.check(module.rows(trace, {})), module.fields, env.out)
+end
+
+return common.verb {
+  name = "inspect",
+  summary = "what a file is, and whether it can be trusted",
+  arguments = { common.input_argument },
+  options = function()
+    return options.join({ common.json }, common.input_options)
+  end,
+  examples = { "sonde inspect api.nettrace", "sonde inspect api.nettrace --json" },
+  run = function(args, env)
+    local object <const> = common.open(args.input, args, env)
+    local show <const> = common.is_trace(object) and inspect_trace or inspect_profile
+    show(object, args, env)
+  end,
+}

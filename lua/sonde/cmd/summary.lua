@@ -1,0 +1,52 @@
+--- `sonde INPUT`: what it is and where the time went, on one screen.
+-- @module sonde.cmd.summary
+local common <const> = require "sonde.cmd.common"
+local options <const> = require "sonde.base.options"
+local report <const> = require "sonde.cmd.report"
+
+local ROWS <const> = 15
+
+-- The next step for each kind of input, as commands that can be pasted.
+local function next_steps(path, is_trace)
+  local steps = {
+    { "report tree " .. path, "who calls what" },
+    { ("convert %s -o flame.svg"):format(path), "a flame graph for the browser" },
+  }
+  if is_trace then steps[3] = { "inspect " .. path, "can this trace be trusted?" } end
+  local width = 0
+  for _, step in ipairs(steps) do width = math.max(width, #step[1]) end
+  local lines = { "" }
+  for _, step in ipairs(steps) do
+    lines[#lines + 1] = ("   sonde %s   %s"):format(step[1] .. (" "):rep(width - #step[1]), step[2])
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function summarize(object, path, env)
+  if not common.is_trace(object) then return end
+  local module <const> = require "sonde.report.inspect"
+  if module.write_summary then module.write_summary(object, {}, env.out) end
+  env.out:write("\n")
+  return path
+end
+
+return common.verb {
+  name = "summary",
+  path = "",
+  summary = "what a file is and where the time went",
+  arguments = { common.input_argument },
+  options = function()
+    local top <const> = require "sonde.report.top"
+    return options.join(top.options, { common.json, common.output }, common.profile_options())
+  end,
+  examples = { "sonde api.nettrace", "sonde heap.pb.gz" },
+  run = function(args, env)
+    local top <const> = require "sonde.report.top"
+    if args.json or args.output then return report.run(top, args, env) end
+    local object <const> = common.open(args.input, args, env)
+    summarize(object, args.input, env)
+    args.n = args.n or ROWS
+    common.write_report(top, common.profile_of(object, args), args, env)
+    if env.terminal.out then env.out:write(next_steps(args.input, common.is_trace(object))) end
+  end,
+}

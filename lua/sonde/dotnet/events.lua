@@ -1,0 +1,160 @@
+--- The events of a trace, one by one, each with its decoded payload.
+--
+--    for event in assert(sonde.events("api.nettrace", { name = "^GC" })) do
+--      print(event.time_ns, event.name, event.payload.Reason)
+--    end
+--
+-- @module sonde.dotnet.events
+local core <const> = require "sonde.c.core"
+local input <const> = require "sonde.base.input"
+local options <const> = require "sonde.base.options"
+
+local events = {}
+
+--- Options of `sonde.events`.
+events.options = {
+  { name = "provider", type = "pattern", help = "only providers whose name matches" },
+  { name = "name", type = "pattern", help = "only events whose name matches" },
+  { name = "id", type = "integer", min = 0, help = "only events with this number" },
+  { name = "thread", type = "integer", help = "only events about the thread with this id" },
+  { name = "from", type = "duration", help = "leave out what was before this time" },
+  { name = "to", type = "duration", help = "leave out what was after this time" },
+  { name = "n", type = "integer", short = "n", min = 0, help = "at most so many events" },
+  { name = "stacks", type = "boolean", help = "with the addresses of each event's stack" },
+  { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
+    help = "most memory that decoding may use" },
+}
+
+local Events <const> = {}
+Events.__index = Events
+Events.__name = "sonde.events"
+
+-- The function that the reader asks once per type of event.
+local function want_of(opts)
+  if opts.provider == nil and opts.name == nil and opts.id == nil then return nil end
+  local rex <const> = require "rex_pcre2"
+  local provider <const> = opts.provider and rex.new(opts.provider)
+  local name <const> = opts.name and rex.new(opts.name)
+  return function(its_provider, its_name, its_id)
+    return (provider == nil or provider:find(its_provider) ~= nil)
+      and (name == nil or name:find(its_name) ~= nil)
+      and (opts.id == nil or opts.id == its_id)
+  end
+end
+
+local function core_options(opts, json)
+  return {
+    want = want_of(opts), json = json, stacks = opts.stacks, limit = opts.limit,
+    from_ns = opts.from, to_ns = opts.to, thread = opts.thread, most = opts.n,
+  }
+end
+
+local function start(from, opts, json)
+  local source, message, code = input.open(from)
+  if source == nil then return nil, message, code end
+  local kind, why, reason, hint = source:kind()
+  if kind == "nettrace" then
+    local reader, refused, refusal = core.events(core_options(opts, json))
+    if reader == nil then return source:fail(refused, refusal) end
+    return setmetatable({ source = source, reader = reader, n = opts.n }, Events)
+  end
+  source:close()
+  if kind == nil then return nil, why, reason, hint end
+  return source:fail("a profile has no events: they are in traces", "unavailable",
+    "sonde top " .. source.name)
+end
+
+--- Opens the events of a trace.
+-- @param from as for `sonde.open`
+-- @tparam ?table opts `provider name` (patterns), `id thread from to n stacks
+--   limit`; see `events.options`
+-- @treturn ?Events call it for the next event; made for `for … in`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function events.open(from, opts)
+  return start(from, options.check(events.options, opts, "events"), false)
+end
+
+--- Opens the events of a trace as lines of JSON.
+-- @param from as for `sonde.open`
+-- @tparam ?table opts as for `events.open`
+-- @treturn ?Events whose `text` gives the lines
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function events.open_json(from, opts)
+  return start(from, options.check(events.options, opts, "events"), true)
+end
+
+-- Feeds one more piece, or what still waited; false when there was nothing
+-- left. What went wrong is kept for `problem`: the events before it are good.
+function Events:more()
+  if self.finished then return false end
+  local enough <const> = self.n and self.reader:counts().matched >= self.n
+  local taken, message, code, _
+  if not enough then taken, message, code = self.reader:pump(self.source.input) end
+  if taken and taken > 0 then return true end
+  self.finished = true
+  if taken == 0 then _, message, code = self.reader:finish() end
+  self:keep(message, code)
+  local unpacked, why, reason = self.source:close()
+  if not unpacked and not enough then self:keep(why, reason) end
+  return true
+end
+
+function Events:keep(message, code)
+  if message == nil or self.message then return end
+  local name <const> = self.source.name
+  if message:sub(1, #name + 1) ~= name .. ":" then message = name .. ": " .. message end
+  self.message, self.code = message, code
+end
+
+--- The next event.
+-- @treturn ?table `time_ns wall_time thread process provider id name payload`
+--   and more; nil at the end
+function Events:__call()
+  repeat
+    local event <const> = self.reader:next()
+    if event then return event end
+  until not self:more()
+  return self.reader:next()
+end
+
+--- The next lines of JSON.
+-- @treturn ?string one or more whole lines; nil at the end
+function Events:text()
+  while self:more() do
+    local text <const> = self.reader:take_json()
+    if text ~= "" then return text end
+  end
+  local rest <const> = self.reader:take_json()
+  return rest ~= "" and rest or nil
+end
+
+--- What went wrong in reading, once the end was reached.
+-- @treturn ?string message
+-- @treturn ?string code
+function Events:problem()
+  return self.message, self.code
+end
+
+--- Counts so far.
+-- @treturn table `bytes events matched errors warnings lost truncated ended`
+function Events:counts()
+  return self.reader:counts()
+end
+
+--- Stops reading.
+function Events:close()
+  self.finished = true
+  self.source:close()
+end
+
+Events.__close = Events.close
+
+function Events:__tostring()
+  return ("events of %s (%d so far)"):format(self.source.name, self.reader:counts().matched)
+end
+
+return events
