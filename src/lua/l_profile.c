@@ -51,6 +51,16 @@ static void set_string(lua_State *L, const struct profile *p,
   lua_setfield(L, -2, field);
 }
 
+static void set_strings(lua_State *L, const struct profile *p,
+                        const char *field, const uint32_t *ids, uint32_t n) {
+  lua_createtable(L, (int)n, 0);
+  for (uint32_t i = 0; i < n; i++) {
+    profile_push_string(L, p, ids[i]);
+    aux_seti(L, -2, (uint64_t)i + 1);
+  }
+  lua_setfield(L, -2, field);
+}
+
 static void push_type(lua_State *L, const struct profile *p,
                       const struct value_type *type) {
   lua_createtable(L, 0, 2);
@@ -119,12 +129,8 @@ static int profile_info(lua_State *L) {
   set_string(L, p, "doc_url", p->doc_url);
   set_string(L, p, "drop_frames", p->drop_frames);
   set_string(L, p, "keep_frames", p->keep_frames);
-  lua_createtable(L, (int)p->n_comments, 0);
-  for (uint32_t i = 0; i < p->n_comments; i++) {
-    profile_push_string(L, p, p->comments[i]);
-    aux_seti(L, -2, (uint64_t)i + 1);
-  }
-  lua_setfield(L, -2, "comments");
+  set_strings(L, p, "comments", p->comments, p->n_comments);
+  set_strings(L, p, "warnings", p->warnings, p->n_warnings);
   return 1;
 }
 

@@ -43,6 +43,7 @@ void profile_free(struct profile *p) {
   labels_free(&p->labels);
   budget_free(b, p->types, p->types_cap, sizeof *p->types);
   budget_free(b, p->comments, p->comments_cap, sizeof *p->comments);
+  budget_free(b, p->warnings, p->warnings_cap, sizeof *p->warnings);
   budget_free(b, p->mappings, p->mappings_cap, sizeof *p->mappings);
   budget_free(b, p->functions, p->functions_cap, sizeof *p->functions);
   budget_free(b, p->locations, p->locations_cap, sizeof *p->locations);
@@ -81,6 +82,12 @@ uint32_t profile_add_function(struct profile *p, const struct function *f) {
 
 uint32_t profile_add_comment(struct profile *p, uint32_t text) {
   return APPEND(p, comments, text);
+}
+
+int profile_add_warning(struct profile *p, const char *text, size_t len) {
+  uint32_t id = profile_string(p, text, len);
+  if (id == UINT32_MAX) return -1;
+  return APPEND(p, warnings, id) == PROFILE_NONE ? -1 : 0;
 }
 
 uint32_t profile_add_location(struct profile *p, const struct location *l,

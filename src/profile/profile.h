@@ -74,6 +74,7 @@ struct profile {
   int64_t period, time_nanos, duration_nanos;
   uint32_t drop_frames, keep_frames, doc_url;   /* strings */
   uint32_t *comments;          uint32_t comments_cap, n_comments;
+  uint32_t *warnings;          uint32_t warnings_cap, n_warnings; /* texts */
   struct mapping *mappings;    uint32_t mappings_cap, n_mappings;
   struct function *functions;  uint32_t functions_cap, n_functions;
   struct location *locations;  uint32_t locations_cap, n_locations;
@@ -102,6 +103,9 @@ uint32_t profile_add_function(struct profile *p, const struct function *f);
 uint32_t profile_add_location(struct profile *p, const struct location *l,
                               const struct line *lines, uint32_t n);
 uint32_t profile_add_comment(struct profile *p, uint32_t text);
+
+/* What a person should know of the source; 0, or -1 when refused. */
+int profile_add_warning(struct profile *p, const char *text, size_t len);
 
 /* Interns a label set; 0 for none. */
 uint32_t profile_label_set(struct profile *p, const struct label *labels,

@@ -1,0 +1,106 @@
+#include "pprof/pprof.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "pprof/decode.h"
+#include "pprof/gzip.h"
+#include "pprof/hint.h"
+
+static struct profile *refuse(struct pprof_error *error, const char *code,
+                              const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static struct profile *refuse(struct pprof_error *error, const char *code,
+                              const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  error->code = code;
+  vsnprintf(error->text, sizeof error->text, format, args);
+  va_end(args);
+  return NULL;
+}
+
+/* A program that ends before it stops its profile leaves only a header. */
+static const char unfinished[] =
+    "there is no profile in it: did the program end before its profile was "
+    "stopped?";
+
+static struct profile *refuse_gzip(struct pprof_error *error,
+                                   const struct gzip_result *r, size_t size,
+                                   size_t unzipped, size_t limit) {
+  unsigned long long offset = r->offset;
+  switch (r->status) {
+    case GZIP_TRUNCATED:
+      if (unzipped == 0)
+        return refuse(error, "truncated", "gzip data end at byte %llu and %s",
+                      offset, unfinished);
+      return refuse(error, "truncated", "gzip data end early at byte %llu; "
+                    "%llu bytes could be unzipped; was the program killed "
+                    "while writing?", offset, (unsigned long long)unzipped);
+    case GZIP_TRAILING:
+      return refuse(error, "malformed", "%llu bytes of other data after the "
+                    "gzip data, at byte %llu",
+                    (unsigned long long)(size - r->offset), offset);
+    case GZIP_LIMIT:
+      return refuse(error, "limit", "unzipped data exceed the limit of %llu "
+                    "bytes", (unsigned long long)limit);
+    default:
+      return refuse(error, "malformed", "gzip data are damaged near byte "
+                    "%llu: %s", offset,
+                    r->detail == NULL ? "unknown reason" : r->detail);
+  }
+}
+
+/* Says in a refusal what the data seem to be instead. */
+static void explain(struct pprof_error *error, const uint8_t *data,
+                    size_t size) {
+  const char *format = hint_format(data, size);
+  if (format == NULL || strcmp(error->code, "limit") == 0) return;
+  size_t inside = hint_gzip_inside(data, size);
+  refuse(error, "malformed", "not a pprof profile: it looks like %s", format);
+  size_t len = strlen(error->text);
+  if (inside > 0)
+    snprintf(error->text + len, sizeof error->text - len,
+             "; gzip data follow at offset %llu", (unsigned long long)inside);
+}
+
+static void explain_members(struct pprof_error *error, uint32_t members) {
+  if (members < 2) return;
+  size_t len = strlen(error->text);
+  snprintf(error->text + len, sizeof error->text - len,
+           "; the file has %lu gzip members: probably as many profiles were "
+           "appended to one file", (unsigned long)members);
+}
+
+static struct profile *decode_gzip(const uint8_t *data, size_t size,
+                                   size_t limit, struct pprof_error *error) {
+  struct budget budget;
+  struct buffer plain;
+  budget_init(&budget, limit);
+  buf_init(&plain, &budget);
+  struct gzip_result result = gzip_decode(data, size, &plain);
+  struct profile *p = NULL;
+  if (result.status != GZIP_OK) {
+    refuse_gzip(error, &result, size, plain.len, limit);
+  }
+  else if (plain.len == 0) {
+    refuse(error, "truncated", "it unzips to 0 bytes and %s", unfinished);
+  }
+  else {
+    p = decode_message(plain.data, plain.len, limit, error);
+    if (p == NULL) explain(error, plain.data, plain.len);
+    if (p == NULL) explain_members(error, result.members);
+  }
+  buf_free(&plain);
+  return p;
+}
+
+struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
+                             struct pprof_error *error) {
+  if (size == 0) return refuse(error, "truncated", "file is empty (0 bytes)");
+  if (gzip_detect(data, size)) return decode_gzip(data, size, limit, error);
+  struct profile *p = decode_message(data, size, limit, error);
+  if (p == NULL) explain(error, data, size);
+  return p;
+}

@@ -1,0 +1,30 @@
+/*
+** profile.proto, the format of pprof files.
+**
+** Decision: the reader accepts and refuses the same files as google/pprof
+** does, and what it reads it writes again byte for byte as google/pprof would
+** (before compression). Where that means that something is dropped (a numeric
+** label of value 0 without unit is nothing on the wire), it is dropped here
+** too. Unlike there, a refusal says what is wrong and where.
+*/
+#ifndef SONDE_PPROF_PPROF_H
+#define SONDE_PPROF_PPROF_H
+
+#include "profile/profile.h"
+
+struct pprof_error {
+  const char *code;      /* stable: malformed, truncated or limit */
+  char text[400];        /* what is wrong; offsets count unzipped bytes */
+};
+
+/*
+** Reads a profile, gzipped or not, within a memory limit (0: none) that holds
+** for the unzipped data and for the profile each. NULL, with '*error' set.
+*/
+struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
+                             struct pprof_error *error);
+
+/* Appends the message, not compressed; 0, or -1 when memory was refused. */
+int pprof_encode(struct profile *p, struct buffer *out);
+
+#endif

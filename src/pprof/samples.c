@@ -1,0 +1,183 @@
+/*
+** The samples of profile.proto.
+*/
+#include "pprof/decode.h"
+
+/*
+** What is reused from sample to sample. Stacks are interned from their root;
+** samples that follow each other often share their outer frames, so the nodes
+** of the last stack are kept and only what differs is looked up. Measured on
+** 10^6 samples of depth 30: this halves the time.
+*/
+struct sample_reader {
+  struct decode *d;
+  uint32_t *locations;   uint32_t locations_cap, n_locations;  /* leaf first */
+  int64_t *values;       uint32_t values_cap, n_values;
+  struct label *labels;  uint32_t labels_cap, n_labels;
+  struct stack_node *last;   uint32_t last_cap, n_last;  /* root first; here
+                                'parent' is the node of the frame itself */
+};
+
+/* Reads one number or a packed list of them through 'put'. */
+static int read_numbers(struct sample_reader *r, const struct wire_field *f,
+                        const char *name,
+                        int (*put)(struct sample_reader *r, uint64_t v)) {
+  struct decode *d = r->d;
+  if (f->type != WIRE_BYTES)
+    return decode_expect(d, f, WIRE_VARINT, name) != 0 ? -1
+                                                       : put(r, f->value);
+  struct wire packed = wire_over(f->data, (size_t)f->len);
+  while (packed.at < packed.end) {
+    uint64_t value;
+    if (wire_varint(&packed, &value) != 0)
+      return decode_fail_at(d, f->start, "%s: %s", name, packed.error);
+    if (put(r, value) != 0) return -1;
+  }
+  return 0;
+}
+
+static int put_location(struct sample_reader *r, uint64_t id) {
+  struct decode *d = r->d;
+  uint32_t index = decode_find_id(&d->locations, id);
+  if (index == PROFILE_NONE)
+    return decode_fail(d, "location_id[%lu] = %llu: no such location",
+                       (unsigned long)r->n_locations, (unsigned long long)id);
+  if (r->n_locations == r->locations_cap
+      && budget_grow(&d->budget, (void **)&r->locations, &r->locations_cap,
+                     sizeof *r->locations, (uint64_t)r->n_locations + 1) != 0)
+    return decode_no_memory(d);
+  r->locations[r->n_locations++] = index;
+  return 0;
+}
+
+static int put_value(struct sample_reader *r, uint64_t value) {
+  struct decode *d = r->d;
+  if (r->n_values == r->values_cap
+      && budget_grow(&d->budget, (void **)&r->values, &r->values_cap,
+                     sizeof *r->values, (uint64_t)r->n_values + 1) != 0)
+    return decode_no_memory(d);
+  r->values[r->n_values++] = (int64_t)value;
+  return 0;
+}
+
+static int put_label(struct sample_reader *r, const uint64_t *v) {
+  struct decode *d = r->d;
+  struct label label = {0};
+  label.is_num = v[2] == 0;
+  if (label.is_num) label.num = (int64_t)v[3];
+  if (decode_string(d, v[1], "label.key", &label.key) != 0) return -1;
+  /* Neither text nor number: on the wire, that is no label at all. */
+  if (label.is_num && v[3] == 0 && v[4] == 0) return 0;
+  if (label.is_num
+          ? decode_string(d, v[4], "label.num_unit", &label.num_unit) != 0
+          : decode_string(d, v[2], "label.str", &label.str) != 0)
+    return -1;
+  if (budget_grow(&d->budget, (void **)&r->labels, &r->labels_cap,
+                  sizeof *r->labels, (uint64_t)r->n_labels + 1) != 0)
+    return decode_no_memory(d);
+  r->labels[r->n_labels++] = label;
+  return 0;
+}
+
+static int read_label(struct sample_reader *r, const struct wire_field *row) {
+  static const char *const names[] = {
+    "?", "label.key", "label.str", "label.num", "label.num_unit"
+  };
+  struct decode *d = r->d;
+  uint64_t v[5] = {0};
+  if (decode_expect(d, row, WIRE_BYTES, "label") != 0) return -1;
+  struct wire w = wire_over(row->data, (size_t)row->len);
+  struct wire_field f;
+  int status;
+  while ((status = wire_next(&w, &f)) == 1) {
+    if (f.number == 0 || f.number > 4) continue;
+    if (decode_expect(d, &f, WIRE_VARINT, names[f.number]) != 0) return -1;
+    v[f.number] = f.value;
+  }
+  return status == 0 ? put_label(r, v) : decode_fail_wire(d, &w, &f);
+}
+
+static int read_sample(struct sample_reader *r,
+                       const struct wire_field *row) {
+  struct wire w = wire_over(row->data, (size_t)row->len);
+  struct wire_field f;
+  int status;
+  r->n_locations = r->n_values = r->n_labels = 0;
+  while ((status = wire_next(&w, &f)) == 1) {
+    int result = 0;
+    if (f.number == 1) result = read_numbers(r, &f, "location_id",
+                                             put_location);
+    else if (f.number == 2) result = read_numbers(r, &f, "value", put_value);
+    else if (f.number == 3) result = read_label(r, &f);
+    if (result != 0) return -1;
+  }
+  return status == 0 ? 0 : decode_fail_wire(r->d, &w, &f);
+}
+
+/* The node of the stack that was read; STACK_NONE when refused. */
+static uint32_t intern_stack(struct sample_reader *r) {
+  struct stack_table *stacks = &r->d->profile->stacks;
+  uint32_t n = r->n_locations;
+  uint32_t depth = 0;
+  uint32_t node = 0;
+  if (budget_grow(&r->d->budget, (void **)&r->last, &r->last_cap,
+                  sizeof *r->last, n) != 0)
+    return STACK_NONE;
+  while (depth < n && depth < r->n_last
+         && r->last[depth].frame == r->locations[n - 1 - depth])
+    node = r->last[depth++].parent;
+  r->n_last = depth;
+  for (; depth < n; depth++) {
+    uint32_t location = r->locations[n - 1 - depth];
+    node = stacks_push(stacks, node, location);
+    if (node == STACK_NONE) return node;
+    r->last[depth].frame = location;
+    r->last[depth].parent = node;
+  }
+  r->n_last = n;
+  return node;
+}
+
+static int keep_sample(struct sample_reader *r) {
+  struct decode *d = r->d;
+  struct profile *p = d->profile;
+  if (p->n_types == 0)
+    return decode_fail(d, "there are samples but no sample types");
+  if (r->n_values != p->n_types)
+    return decode_fail(d, "has %lu values for %lu sample types",
+                       (unsigned long)r->n_values, (unsigned long)p->n_types);
+  uint32_t stack = intern_stack(r);
+  uint32_t labels = profile_label_set(p, r->labels, r->n_labels);
+  if (stack == STACK_NONE || labels == PROFILE_NONE
+      || profile_add_sample(p, stack, labels, r->values) != 0)
+    return decode_no_memory(d);
+  return 0;
+}
+
+static int read_samples(struct sample_reader *r) {
+  struct decode *d = r->d;
+  const struct region *region = &d->regions[PROFILE_SAMPLE];
+  if (region->count == 0) return 0;
+  struct wire w = wire_over(region->from, (size_t)(region->to
+                                                   - region->from));
+  struct wire_field row;
+  int status;
+  d->kind = "sample";
+  d->row = 0;
+  while ((status = decode_next_row(d, &w, PROFILE_SAMPLE, &row)) == 1) {
+    if (read_sample(r, &row) != 0 || keep_sample(r) != 0) return -1;
+    d->row++;
+  }
+  if (status == 0) d->kind = NULL;
+  return status;
+}
+
+int decode_samples(struct decode *d) {
+  struct sample_reader r = {.d = d};
+  int status = read_samples(&r);
+  budget_free(&d->budget, r.locations, r.locations_cap, sizeof *r.locations);
+  budget_free(&d->budget, r.values, r.values_cap, sizeof *r.values);
+  budget_free(&d->budget, r.labels, r.labels_cap, sizeof *r.labels);
+  budget_free(&d->budget, r.last, r.last_cap, sizeof *r.last);
+  return status;
+}
