@@ -102,6 +102,14 @@ function Diff.relative(before, after)
   return ((after + 0.0) / before - 1) * 100 * (before < 0 and -1 or 1)
 end
 
+--- The relative change for people: "new", "gone", "+12.5%", "0%".
+-- @tparam number|string relative as of `relative`
+-- @treturn string
+function Diff.relative_text(relative)
+  if type(relative) == "string" then return relative end
+  return (("%+.1f%%"):format(relative):gsub("%.0%%$", "%%"):gsub("^[+-]0%%$", "0%%"))
+end
+
 local function by_change(a, b)
   local x, y = scope.magnitude(a.change), scope.magnitude(b.change)
   if x ~= y then return x > y end

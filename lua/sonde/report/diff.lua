@@ -54,11 +54,6 @@ local function signed(print, value)
   return value > 0 and "+" .. words or words
 end
 
-local function relative_text(relative)
-  if type(relative) == "string" then return relative end
-  return (("%+.1f%%"):format(relative):gsub("^[+-]0%.0%%$", "0%%"):gsub("%.0%%$", "%%"))
-end
-
 local function smallest_of(rows, last)
   local smallest = 0
   for i = 1, last do
@@ -139,7 +134,7 @@ function report.write(diff, opts, out)
   to:putf(FORMAT, "before", "after", "change", "relative", opts.by)
   local function put(row)
     to:putf(FORMAT, print(row.before), print(row.after), signed(print, row.change),
-      relative_text(row.relative), scope.name(row.name))
+      diff.relative_text(row.relative), scope.name(row.name))
   end
   for i = 1, last do put(rows[i]) end
   put(total_row(diff))
