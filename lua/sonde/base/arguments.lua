@@ -13,6 +13,8 @@ local HELP_WIDTH <const> = 92
 local HELP_COLUMN <const> = 28
 local SURPLUS <const> = "surplus"
 
+-- How an option is shown, and its other spellings, which work and are left
+-- out of the help: argparse would give each a line of its own.
 local function flags_of(option)
   local flags = {}
   if option.short then flags[1] = "-" .. option.short end
@@ -20,26 +22,30 @@ local function flags_of(option)
   for _, alias in ipairs(option.aliases or {}) do
     flags[#flags + 1] = "--" .. options.flag(alias)
   end
-  return table.concat(flags, " ")
+  return flags[1], table.concat(flags, " ", 2)
 end
 
-local function help_of(option)
+local function help_of(option, others)
   local help = option.help
   if option.choices then help = help .. ": " .. table.concat(option.choices, ", ") end
   local default <const> = option.default_text or option.choices and option.default
   if default then help = ("%s (default %s)"):format(help, default) end
+  if others ~= "" then help = ("%s; also %s"):format(help, others) end
   return help
 end
 
-local function add_option(parser, option)
-  if option.type == "boolean" then
-    parser:flag(flags_of(option), help_of(option)):target(option.name)
-    return
-  end
+local function add_spelling(parser, option, flags, help)
+  if option.type == "boolean" then return parser:flag(flags, help):target(option.name) end
   local kind <const> = options.types[option.type]
-  local added <const> = parser:option(flags_of(option), help_of(option))
-  added:target(option.name):argname(option.argname or kind.argname or "TEXT")
+  local added <const> = parser:option(flags, help):target(option.name)
   if option.many then added:count("*") end
+  return added:argname(option.argname or kind.argname or "TEXT")
+end
+
+local function add_option(parser, option)
+  local flag, others = flags_of(option)
+  add_spelling(parser, option, flag, help_of(option, others))
+  if others ~= "" then add_spelling(parser, option, others):hidden(true) end
 end
 
 local function synopsis(verb, path)
@@ -87,10 +93,17 @@ local function asks_for_help(words)
   return false
 end
 
--- argparse's words, as the first line of a message of ours.
-local function usage_message(message)
-  message = message:gsub("\nDid you mean (.-)%?$", " (did you mean %1?)")
-  return (message:gsub("\n", " "))
+-- argparse's words, as the first line of a message of ours. It suggests names
+-- that are one letter off; ours are further.
+local function usage_message(verb, message)
+  message = message:gsub("\nDid you mean (.-)%?$", " (did you mean %1?)"):gsub("\n", " ")
+  local unknown <const> = message:match("^unknown option '%-%-([^']*)'$")
+  if unknown == nil then return message end
+  local names = {}
+  for name in pairs(options.index(verb.options)) do names[#names + 1] = options.flag(name) end
+  table.sort(names)
+  local near <const> = options.suggest(unknown, names)
+  return near and ("%s (did you mean '--%s'?)"):format(message, near) or message
 end
 
 local function scan_all(option, given)
@@ -135,7 +148,7 @@ function arguments.read(verb, path, words)
   if asks_for_help(words) then return nil, parser:get_help() .. "\n" end
   local hint <const> = ("sonde help %s"):format(path)
   local ok, raw = parser:pparse(words)
-  if not ok then errors.usage(usage_message(raw), hint) end
+  if not ok then errors.usage(usage_message(verb, raw), hint) end
   local surplus <const> = raw[SURPLUS][1]
   if surplus then errors.usage(("one argument too many: '%s'"):format(surplus), hint) end
   raw[SURPLUS] = nil

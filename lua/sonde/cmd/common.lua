@@ -185,19 +185,39 @@ function common.options_of(module, args)
   return own
 end
 
---- Writes rows as JSON lines.
+-- What a row is about comes first in its line of JSON.
+local ROW_KEYS <const> = {
+  "schema", "name", "flat", "cum", "before", "after", "change", "relative", "unit",
+}
+
+-- Writes to where the arguments say: a file, or `env.out`.
+local function write_to(args, what, env, write)
+  if args.output == nil or args.output == "-" then
+    common.check(write(env.out))
+    return
+  end
+  local files <const> = require "sonde.base.files"
+  local done, message, code = files.write(args.output, write)
+  if not done then fail("cannot write: " .. message, code) end
+  env:say(("wrote %s (%s)"):format(args.output, what))
+end
+
+--- Writes rows as JSON lines to where the arguments say.
 -- @tparam function rows iterator of tables
--- @tparam ?{string,...} order of the keys
--- @param out
--- @treturn integer how many
-function common.write_rows(rows, order, out)
+-- @tparam table args the verb's
+-- @tparam table env
+-- @treturn ?integer exit status, when there was no row
+function common.write_rows(rows, args, env)
   local json <const> = require "sonde.base.json"
   local n = 0
-  for row in rows do
-    out:write(json.encode(row, order), "\n")
-    n = n + 1
-  end
-  return n
+  write_to(args, "JSON lines", env, function(out)
+    for row in rows do
+      out:write(json.encode(row, ROW_KEYS), "\n")
+      n = n + 1
+    end
+    return true
+  end)
+  if n == 0 then return errors.exit.empty end
 end
 
 --- Writes a report to where the arguments say: `output`, or `env.out`.
@@ -209,19 +229,11 @@ end
 function common.write_report(module, object, args, env, write)
   local opts <const> = common.options_of(module, args)
   write = write or module.write
-  if args.output and args.output ~= "-" then
-    local files <const> = require "sonde.base.files"
-    local done, message, code = files.write(args.output, function(out)
-      return write(object, opts, out)
-    end)
-    if not done then fail("cannot write: " .. message, code) end
-    env:say(("wrote %s (%s)"):format(args.output, module.name))
-    return
-  end
-  if module.binary and env.terminal.out then
+  local to_terminal <const> = env.terminal.out and (args.output or "-") == "-"
+  if module.binary and to_terminal then
     errors.usage(module.name .. " is no text for a terminal", "-o FILE")
   end
-  common.check(write(object, opts, env.out))
+  write_to(args, module.name, env, function(out) return write(object, opts, out) end)
 end
 
 return common

@@ -57,8 +57,7 @@ return common.verb {
     local difference <const> = compare(args, env)
     if args.json then
       local rows <const> = common.check(module.rows(difference, common.options_of(module, args)))
-      if common.write_rows(rows, module.fields, env.out) == 0 then return errors.exit.empty end
-      return nil
+      return common.write_rows(rows, args, env)
     end
     local write <const> = module.takes ~= "diff" and module.write_diff or nil
     common.write_report(module, difference, args, env, write)

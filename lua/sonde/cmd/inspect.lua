@@ -43,7 +43,7 @@ end
 local function inspect_trace(trace, args, env)
   local module <const> = require "sonde.report.inspect"
   if not args.json then return common.write_report(module, trace, args, env) end
-  common.write_rows(common.check(module.rows(trace, {})), module.fields, env.out)
+  return common.write_rows(common.check(module.rows(trace, {})), args, env)
 end
 
 return common.verb {
@@ -57,6 +57,6 @@ return common.verb {
   run = function(args, env)
     local object <const> = common.open(args.input, args, env)
     local show <const> = common.is_trace(object) and inspect_trace or inspect_profile
-    show(object, args, env)
+    return show(object, args, env)
   end,
 }

@@ -22,9 +22,7 @@ end
 local function write_json(module, object, args, env)
   local opts <const> = common.options_of(module, args)
   local rows <const> = common.check(module.rows(object, opts))
-  if common.write_rows(rows, module.fields, env.out) == 0 then
-    return errors.exit.empty
-  end
+  return common.write_rows(rows, args, env)
 end
 
 -- The object that a report needs, of the input.
