@@ -20,21 +20,24 @@ folded.options = options.join(options.select(scope.options, { "type" }), {
   scope.sign_option, calls.labels_option,
 })
 
--- Writes the rows of a tree that have a value of their own; `value_of` gives
--- the text of a row's value, or nil to leave it out.
-local function write_tree(to, tree, value_of)
-  local text_of <const> = names.memo(names.folded)
-  local depths <const>, all <const> = tree.depth, tree.name
-  local path = {}
-  for i = 1, tree.n do
-    local depth <const> = depths[i]
-    path[depth] = text_of[all[i]]
-    local value <const> = value_of(i)
-    if value then
-      to:put(table.concat(path, ";", 1, depth))
-      to:put(value)
-    end
+-- Calls `use(profile, prefix)` for the parts of a profile that the values of
+-- labels divide it into; `prefix` is what stands before each of its stacks.
+local function each_part(profile, keys, index, use, level, prefix)
+  local key <const> = keys and keys[level]
+  if key == nil then return use(profile, prefix) end
+  for _, part in ipairs(calls.split(profile, key, index)) do
+    each_part(part.profile, keys, index, use, level + 1,
+      prefix .. names.folded(part.name) .. ";")
   end
+end
+
+local function write_lines(to, profile, prefix, request)
+  request.open, request.separator, request.between = prefix, ";", " "
+  request.text = names.folded
+  request.write = function(chunk) to:put(chunk) end
+  local sums, message, code = profile:stack_lines(request)
+  if sums == nil then return nil, message, code end
+  return sums
 end
 
 --- Writes the lines.
@@ -48,15 +51,18 @@ end
 function folded.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local tree <const> = calls.tree(profile, { type = about.index }, opts.labels)
-  local sign, why, which = about:sign(tree, opts.sign)
+  local sign, why, which = about:sign(opts.sign)
   if sign == nil then return nil, why, which end
-  local own <const> = tree.self
   local to <const> = sink.new(out)
-  write_tree(to, tree, function(i)
-    local value <const> = own[i] * sign
-    return value > 0 and (" %d\n"):format(value) or nil
-  end)
+  local failure
+  each_part(profile, opts.labels, about.index, function(part, prefix)
+    local sums, cause = write_lines(to, part, prefix, { type = about.index, sign = sign })
+    if sums == nil then failure = cause end
+    if sums and sums.bare * sign > 0 then
+      to:putf("%s%s %d\n", prefix, names.NO_STACK, sums.bare * sign)
+    end
+  end, 1, "")
+  if failure then return nil, failure, "limit" end
   return to:finish()
 end
 
@@ -70,13 +76,16 @@ end
 function folded.write_diff(diff, opts, out)
   local joined, message, code = diff:joined()
   if joined == nil then return nil, message, code end
-  local tree <const> = calls.tree(joined, { type = 1, also = 2 }, opts.labels)
-  local before <const>, after <const> = tree.self, tree.self2
   local to <const> = sink.new(out)
-  write_tree(to, tree, function(i)
-    if before[i] == 0 and after[i] == 0 then return nil end
-    return (" %d %d\n"):format(before[i], after[i])
-  end)
+  local failure
+  each_part(joined, opts.labels, 3, function(part, prefix)
+    local sums, cause = write_lines(to, part, prefix, { type = 1, also = 2 })
+    if sums == nil then failure = cause end
+    if sums and (sums.bare ~= 0 or sums.bare2 ~= 0) then
+      to:putf("%s%s %d %d\n", prefix, names.NO_STACK, sums.bare, sums.bare2)
+    end
+  end, 1, "")
+  if failure then return nil, failure, "limit" end
   return to:finish()
 end
 

@@ -3,6 +3,7 @@
 -- here, so that all of them name the same things in the same way.
 -- @module sonde.report.scope
 local calls <const> = require "sonde.report.calls"
+local names <const> = require "sonde.report.names"
 local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
 
@@ -40,9 +41,9 @@ function scope.magnitude(value)
 end
 
 local function type_names(types)
-  local names = {}
-  for i, entry in ipairs(types) do names[i] = text.printable(entry.type) end
-  return table.concat(names, ", ")
+  local list = {}
+  for i, entry in ipairs(types) do list[i] = text.printable(entry.type) end
+  return table.concat(list, ", ")
 end
 
 --- Finds a sample type.
@@ -104,28 +105,38 @@ function Scope:nothing()
   return what
 end
 
+local function first_negative(self)
+  local tree <const> = self.profile:calltree { type = self.index }
+  if tree.bare < 0 then return names.NO_STACK, tree.bare end
+  for i = 1, tree.n do
+    if tree.self[i] < 0 then return calls.stack(tree, i), tree.self[i] end
+  end
+end
+
 --- The sign by which a report multiplies values that it can show only when
 -- they are positive: 1, or -1 for the negative half.
--- @tparam table tree columns of `sonde.report.calls`
 -- @tparam ?string asked "positive", "negative", or nil when nothing was said
+-- @tparam ?string advice what to do about negative values
 -- @treturn ?integer nil when there are negative values and nothing was said
 -- @treturn ?string message that names a stack
--- @treturn ?string code `unavailable`; `no_samples` when that half is empty
-function Scope:sign(tree, asked)
-  local sign <const> = asked == "negative" and -1 or 1
-  local some = false
-  for i = 1, tree.n do
-    local value = tree.self[i]
-    if value < 0 and asked == nil then
-      return nil, ("%s is negative in stack %s: this form has no negative values; choose "
-        .. "sign = positive or negative"):format(units.value(value, self.unit),
-        text.cut(text.utf8(calls.stack(tree, i)), MAX_NOTE_LENGTH)), "unavailable"
-    end
-    some = some or value * sign > 0
+-- @treturn ?string code `unavailable`; `no_samples` when there is no value
+function Scope:sign(asked, advice)
+  local sum <const> = self.profile:total(self.index)
+  if self.total == 0 then
+    return nil, ("no values to write: all %s samples are 0 in %s"):format(
+      units.count(self.n), self:title()), "no_samples"
   end
-  if some then return sign end
-  return nil, ("no values to write: all %d samples are 0 in %s"):format(self.n,
-    self:title()), "no_samples"
+  local wrong <const> = asked == "negative" and 1 or -1
+  if sum == self.total * wrong then
+    if asked then return nil, "no " .. asked .. " values in " .. self:title(), "no_samples" end
+  elseif asked or sum == self.total then
+    return -wrong
+  end
+  local stack, value = first_negative(self)
+  if stack == nil then return 1 end
+  return nil, ("%s is negative in stack %s; this form has no negative values: %s"):format(
+    units.value(value, self.unit), text.cut(text.utf8(stack), MAX_NOTE_LENGTH),
+    advice or "choose sign = positive or negative"), "unavailable"
 end
 
 --- The unit that a set of values is printed in, from now on.

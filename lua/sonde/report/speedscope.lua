@@ -30,131 +30,100 @@ local UNITS <const> = {
 }
 
 local function put_head(to, title)
-  to:put(('{"$schema":%s,"exporter":"sonde","name":%s,"activeProfileIndex":0,\n')
+  to:put(('{"$schema":%s,"exporter":"sonde","name":%s,"activeProfileIndex":0,\n"profiles":[')
     :format(json.string(SCHEMA), json.string(title)))
 end
 
-local function put_frames(to, frames)
-  to:put('"shared":{"frames":[')
+local function finish(to, frames)
+  to:put('\n],\n"shared":{"frames":[')
   for i, frame in ipairs(frames) do
     to:put((i == 1 and "\n" or ",\n") .. json.encode(frame, { "name" }))
   end
-  to:put("\n]}")
+  to:put("\n]}}\n")
+  return to:finish()
 end
 
-local function put_profile_head(to, kind, title, unit, first, last)
-  to:put(('{"type":"%s","name":%s,"unit":"%s","startValue":%d,"endValue":%d,\n')
-    :format(kind, json.string(title), unit, first, last))
-end
-
--- Frames by name, numbered as they come: `number[name]`, and the list.
+-- Frames by name, numbered as they come: a function that gives the number of a
+-- name as text, and the list that it fills.
 local function numbering(profile)
   local frames <const> = profile:frames()
-  local list = {}
-  local number <const> = {}
+  local list, number = {}, {}
   return function(name, frame)
     local at = number[name]
     if at == nil then
-      at = #list
+      at = tostring(#list)
       number[name] = at
       local place = frame > 0 and names.place(frames, frame) or ""
-      list[at + 1] = { name = name, file = place ~= "" and place or nil }
+      list[#list + 1] = { name = name, file = place ~= "" and place or nil }
     end
     return at
   end, list
 end
 
--- One profile of the rows [first, last] of a tree, whose outermost frames are
--- at depth `base + 1`.
-local function put_sampled(to, tree, rows, title, unit, sign, number)
-  local own <const>, depths <const>, base <const> = tree.self, tree.depth, rows.base
-  local sum = 0
-  for i = rows.first, rows.last do sum = sum + math.max(own[i] * sign, 0) end
-  put_profile_head(to, "sampled", title, unit, 0, sum)
-  to:put('"samples":[')
-  local path, separator = {}, "\n["
-  for i = rows.first, rows.last do
-    local depth <const> = depths[i] - base
-    path[depth] = number(tree.name[i], tree.frame[i])
-    if own[i] * sign > 0 then
-      to:put(separator .. table.concat(path, ",", 1, depth) .. "]")
-      separator = ",\n["
+-- One profile: each stack, outermost frame first, then their weights. What has
+-- no stack is a stack of one frame that says so. Nothing is written, and
+-- false returned, when no stack has a value of this sign.
+local function put_sampled(to, part, title, job)
+  local begun = false
+  local function put(text)
+    if not begun then
+      to:put(('%s\n{"type":"sampled","name":%s,"unit":"%s","samples":['):format(job.before,
+        json.string(title), job.unit))
+      text, begun, job.before = text:sub(2), true, ","
     end
+    to:put(text)
   end
-  to:put('\n],"weights":[')
-  separator = ""
-  for i = rows.first, rows.last do
-    if own[i] * sign > 0 then
-      to:put(separator .. own[i] * sign)
-      separator = ","
-    end
+  local sums, message, code = part:stack_lines {
+    type = job.index, sign = job.sign, text = job.number, weights = true, write = put,
+    open = ",\n[", separator = ",", close = "]",
+  }
+  if sums == nil then return nil, message, code end
+  local sum, weights = sums.sum, sums.weights
+  local bare <const> = sums.bare * job.sign
+  if bare > 0 then
+    put((",\n[%s]"):format(job.number(names.NO_STACK, 0)))
+    sum, weights = sum + bare, weights .. (sums.n > 0 and "," or "") .. bare
   end
-  to:put("]}")
+  if not begun then return false end
+  to:put(('\n],"weights":[%s],"startValue":0,"endValue":%d}'):format(weights, sum))
+  return true
 end
 
--- The subtrees below the values of labels: for each, its title and its rows.
-local function parts_of(tree, levels)
-  local parts, path = {}, {}
-  for i = 1, tree.n do
-    local depth <const> = tree.depth[i]
-    if depth <= levels then
-      path[depth] = tree.name[i]
-      if depth == levels then
-        parts[#parts + 1] = {
-          title = table.concat(path, ", ", 1, levels), first = i + 1, last = i, base = levels,
-        }
-      end
+-- A profile for each value of the labels, below one another.
+local function put_parts(to, profile, keys, level, title, job)
+  for _, part in ipairs(calls.split(profile, keys[level], job.index)) do
+    local name <const> = title .. part.name
+    local done, message, code
+    if level < #keys then
+      done, message, code = put_parts(to, part.profile, keys, level + 1, name .. ", ", job)
     else
-      parts[#parts].last = i
+      done, message, code = put_sampled(to, part.profile, name, job)
     end
+    if done == nil then return nil, message, code end
   end
-  return parts
-end
-
-local function has_value(tree, part, sign)
-  for i = part.first, part.last do
-    if tree.self[i] * sign > 0 then return true end
-  end
-  return false
-end
-
-local function put_threads(to, about, keys, unit, sign, number)
-  local tree <const> = calls.tree(about.profile, { type = about.index }, keys)
-  for _, part in ipairs(parts_of(tree, #keys)) do
-    if has_value(tree, part, sign) then
-      to:put(",\n")
-      put_sampled(to, tree, part, part.title, unit, sign, number)
-    end
-  end
-end
-
--- All threads together. The tree is as large as the profile, so it does not
--- outlive this function.
-local function put_all(to, about, opts, number)
-  local tree <const> = calls.tree(about.profile, { type = about.index })
-  local sign, message, code = about:sign(tree, opts.sign)
-  if sign == nil then return nil, message, code end
-  local unit <const> = UNITS[about.unit] and about.unit or "none"
-  local title <const> = about:title() .. (sign < 0 and ", negative values" or "")
-  put_head(to, title)
-  to:put('"profiles":[\n')
-  put_sampled(to, tree, { first = 1, last = tree.n, base = 0 }, title, unit, sign, number)
-  return sign, unit
+  return true
 end
 
 local function write_aggregated(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
+  local sign, why, which = about:sign(opts.sign)
+  if sign == nil then return nil, why, which end
   local number, frames = numbering(profile)
+  local job <const> = {
+    index = about.index, sign = sign, number = number, before = "",
+    unit = UNITS[about.unit] and about.unit or "none",
+  }
+  local title <const> = about:title() .. (sign < 0 and ", negative values" or "")
   local to <const> = sink.new(out)
-  local sign, unit, why = put_all(to, about, opts, number)
-  if sign == nil then return nil, unit, why end
+  put_head(to, title)
+  local done
+  done, why, which = put_sampled(to, profile, title, job)
+  if done == false then return nil, "no values to write: they cancel out", "no_samples" end
   local keys <const> = calls.present(profile, { "process", "thread" })
-  if #keys > 0 then put_threads(to, about, keys, unit, sign, number) end
-  to:put("],\n")
-  put_frames(to, frames)
-  to:put("}\n")
-  return to:finish()
+  if done and #keys > 0 then done, why, which = put_parts(to, profile, keys, 1, "", job) end
+  if done == nil then return nil, why, which end
+  return finish(to, frames)
 end
 
 local function title_of(thread)
@@ -163,19 +132,16 @@ local function title_of(thread)
   return ("%s (%s)"):format(name, thread.id)
 end
 
--- The head of a profile says when it ends, which only the walk knows; walking
--- twice is cheaper than keeping the events.
 local function put_evented(to, timeline, i, title, number)
-  local first, last = order.walk(timeline, i, number, function() end)
-  put_profile_head(to, "evented", title, "nanoseconds", first, last)
-  to:put('"events":[')
+  to:put(('\n{"type":"evented","name":%s,"unit":"nanoseconds","events":['):format(
+    json.string(title)))
   local separator = "\n"
-  order.walk(timeline, i, number, function(opens, frame, at)
+  local first, last = order.walk(timeline, i, number, function(opens, frame, at)
     to:put(('%s{"type":"%s","frame":%d,"at":%d}'):format(separator, opens and "O" or "C",
       frame, at))
     separator = ",\n"
   end)
-  to:put("\n]}")
+  to:put(('\n],"startValue":%d,"endValue":%d}'):format(first, last))
 end
 
 local function write_ordered(timeline, out)
@@ -184,19 +150,15 @@ local function write_ordered(timeline, out)
   local number, frames = order.number(timeline:profile():frames())
   local to <const> = sink.new(out)
   put_head(to, "samples in time order")
-  to:put('"profiles":[\n')
   local separator = ""
   for i, thread in ipairs(threads) do
     if thread.n > 0 then
       to:put(separator)
       put_evented(to, timeline, i, title_of(thread), number)
-      separator = ",\n"
+      separator = ","
     end
   end
-  to:put("],\n")
-  put_frames(to, frames)
-  to:put("}\n")
-  return to:finish()
+  return finish(to, frames)
 end
 
 --- Writes the file.

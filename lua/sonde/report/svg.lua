@@ -27,6 +27,7 @@ svg.options = options.join(options.select(scope.options, { "type", "unit" }), {
   calls.labels_option,
 })
 
+local ADVICE <const> = "draw the difference of the two profiles that it was made of"
 local ROW <const> = 18
 local SIDE <const> = 10
 local TOP <const> = 62
@@ -159,11 +160,11 @@ end
 function svg.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
+  local sign, why, which = about:sign(nil, ADVICE)
+  if sign == nil then return nil, why, which end
   local total <const> = profile:total(about.index)
   local least <const> = least_of(total, opts)
   local tree <const> = calls.tree(profile, { type = about.index, min = least }, opts.labels)
-  local sign, why, which = about:sign(tree)
-  if sign == nil then return nil, why, which end
   local fill <const> = colours.by_module(profile:frames())
   local drawing <const> = new_drawing(out, opts, depth_of(tree) + 1, total)
   drawing:head(opts.title or about:title() .. ", " .. about:value(total), notes_of(about, tree))
@@ -193,12 +194,12 @@ function svg.write_diff(diff, opts, out)
   if joined == nil then return nil, message, code end
   local about, why, which = scope.new(joined, { type = "both", unit = opts.unit })
   if about == nil then return nil, why, which end
+  local sign
+  sign, why, which = about:sign(nil, ADVICE)
+  if sign == nil then return nil, why, which end
   local total <const> = joined:total(3)
   local least <const> = least_of(total, opts)
   local tree <const> = calls.tree(joined, { type = 3, also = 2, min = least }, opts.labels)
-  local sign
-  sign, why, which = about:sign(tree)
-  if sign == nil then return nil, why, which end
   local drawing <const> = new_drawing(out, opts, depth_of(tree) + 1, total)
   local function value(number) return units.value(number, diff.unit, opts.unit) end
   drawing:head(opts.title or ("Difference of %s"):format(diff.type), diff_notes(diff, value))

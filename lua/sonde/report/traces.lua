@@ -65,6 +65,13 @@ local function write_labels(to, labels)
   end
 end
 
+-- The line of each frame below the first, made once.
+local function frame_lines(frames)
+  return names.memo(function(frame)
+    return ("%10s   %s\n"):format("", scope.name(names.of(frames, frame)))
+  end)
+end
+
 --- Writes the stacks.
 -- @param profile
 -- @tparam table opts checked options
@@ -75,18 +82,17 @@ end
 function traces.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local frames <const> = profile:frames()
+  local line_of <const> = frame_lines(profile:frames())
   local to <const> = sink.new(out)
   to:lines(about:header())
   each(profile, about, opts.n, function(stack, values, labels)
     to:put(RULE .. "\n")
     write_labels(to, labels)
-    local value = about:value(values[about.index])
-    for _, frame in ipairs(stack) do
-      to:putf("%10s   %s\n", value, scope.name(names.of(frames, frame)))
-      value = ""
+    local head <const> = ("%10s"):format(about:value(values[about.index]))
+    if #stack == 0 then to:putf("%s   %s\n", head, names.NO_STACK) end
+    for i, frame in ipairs(stack) do
+      to:put(i == 1 and head .. line_of[frame]:sub(11) or line_of[frame])
     end
-    if #stack == 0 then to:putf("%10s   %s\n", value, names.NO_STACK) end
   end)
   to:put(RULE .. "\n")
   return to:finish()
