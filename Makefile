@@ -34,7 +34,7 @@ LIBS = -lz -lm
 
 # The pure folders need no Lua and no system: fuzzers link them alone.
 PURE    := $(wildcard $(addprefix src/,$(addsuffix /*.c,\
-             base profile pprof nettrace clr text)))
+             base profile pprof nettrace clr ipc text)))
 SOURCES := $(PURE) $(wildcard src/lua/*.c)
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 LINTED  := $(SOURCES:src/%.c=$(BUILD)/lint/%.o)

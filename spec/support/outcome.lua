@@ -29,7 +29,7 @@ end
 local function report_skipped(pendings)
   local count, order = {}, {}
   for _, item in ipairs(pendings) do
-    local reason = item.message and text(item.message) or "no reason given"
+    local reason = item.message and text(item.message):gsub("^[^:]+:%d+: ", "") or "no reason given"
     if not count[reason] then order[#order + 1] = reason end
     count[reason] = (count[reason] or 0) + 1
   end

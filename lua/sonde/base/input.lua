@@ -49,6 +49,11 @@ function input.open(from)
     :format(io.type(from) or type(from)), 3)
 end
 
+--- The results of a call that failed, with the source's name in front.
+-- @tparam string what
+-- @tparam string code
+-- @tparam ?string hint
+-- @return nil, message, code, hint
 function Source:fail(what, code, hint)
   return nil, ("%s: %s"):format(self.name, what), code, hint
 end

@@ -87,9 +87,16 @@ function events.open_json(from, opts)
   return start(from, options.check(events.options, opts, "events"), true)
 end
 
+local function keep(self, message, code)
+  if message == nil or self.message then return end
+  local name <const> = self.source.name
+  if message:sub(1, #name + 1) ~= name .. ":" then message = name .. ": " .. message end
+  self.message, self.code = message, code
+end
+
 -- Feeds one more piece, or what still waited; false when there was nothing
 -- left. What went wrong is kept for `problem`: the events before it are good.
-function Events:more()
+local function more(self)
   if self.finished then return false end
   local enough <const> = self.n and self.reader:counts().matched >= self.n
   local taken, message, code, _
@@ -97,17 +104,10 @@ function Events:more()
   if taken and taken > 0 then return true end
   self.finished = true
   if taken == 0 then _, message, code = self.reader:finish() end
-  self:keep(message, code)
+  keep(self, message, code)
   local unpacked, why, reason = self.source:close()
-  if not unpacked and not enough then self:keep(why, reason) end
+  if not unpacked and not enough then keep(self, why, reason) end
   return true
-end
-
-function Events:keep(message, code)
-  if message == nil or self.message then return end
-  local name <const> = self.source.name
-  if message:sub(1, #name + 1) ~= name .. ":" then message = name .. ": " .. message end
-  self.message, self.code = message, code
 end
 
 --- The next event.
@@ -117,14 +117,14 @@ function Events:__call()
   repeat
     local event <const> = self.reader:next()
     if event then return event end
-  until not self:more()
+  until not more(self)
   return self.reader:next()
 end
 
 --- The next lines of JSON.
 -- @treturn ?string one or more whole lines; nil at the end
 function Events:text()
-  while self:more() do
+  while more(self) do
     local text <const> = self.reader:take_json()
     if text ~= "" then return text end
   end
