@@ -6,8 +6,10 @@ local sink = {}
 local Sink <const> = {}
 Sink.__index = Sink
 
--- Pieces per write. Reports put whole lines, so this is some 100 kB.
+-- Pieces that are joined for one write. Reports put lines, so these are some
+-- 100 kB; a text that is long already is handed on as it is.
 local BATCH <const> = 1024
+local LONG <const> = 1 << 14
 
 --- Begins to write.
 -- @param out anything with `out:write(string)`, which may return nil and a
@@ -17,17 +19,25 @@ function sink.new(out)
   return setmetatable({ out = out, n = 0 }, Sink)
 end
 
-local function flush(self)
-  local text <const> = table.concat(self, "", 1, self.n)
-  self.n = 0
+local function hand_on(self, text)
   if self.failure or text == "" then return end
   local done, message = self.out:write(text)
   if not done and message then self.failure = message end
 end
 
+local function flush(self)
+  local n <const> = self.n
+  self.n = 0
+  if n > 0 then hand_on(self, table.concat(self, "", 1, n)) end
+end
+
 --- Adds text.
 -- @tparam string text
 function Sink:put(text)
+  if #text >= LONG then
+    flush(self)
+    return hand_on(self, text)
+  end
   local n <const> = self.n + 1
   self[n], self.n = text, n
   if n >= BATCH then flush(self) end
