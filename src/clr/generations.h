@@ -6,8 +6,8 @@
 ** stacks interned twice. A row is a generation: it holds from 'since' until
 ** the next row of the same address.
 */
-#ifndef SONDE_CLR_FRAMES_H
-#define SONDE_CLR_FRAMES_H
+#ifndef SONDE_CLR_GENERATIONS_H
+#define SONDE_CLR_GENERATIONS_H
 
 #include "clr/pages.h"
 #include "nettrace/nettrace.h"
@@ -28,7 +28,7 @@ struct frame_form {
   uint32_t epoch, form;      /* when it was made, and the node */
 };
 
-struct frames {
+struct generations {
   struct budget *budget;
   struct nt_reader *reader;
   struct frame *rows;      uint32_t rows_cap, count;
@@ -36,6 +36,7 @@ struct frames {
   struct pages seen;       /* process 0: addresses by page */
   uint32_t n_seen;         /* addresses that were put in 'seen' */
   struct pages seen_rows;  /* other processes: first rows by page */
+  struct pages of_process; /* the same by process */
   uint32_t epoch;          /* counts moments at which frames changed */
   uint64_t steps;          /* spent on frames that change */
   struct frame_form *forms;  uint32_t forms_cap, n_forms;
@@ -43,23 +44,23 @@ struct frames {
   uint32_t *path;          uint32_t path_cap;
 };
 
-void frames_init(struct frames *f, struct budget *budget);
-void frames_free(struct frames *f);
+void generations_init(struct generations *f, struct budget *budget);
+void generations_free(struct generations *f);
 
 /*
 ** The node of a stack as of now, from the node that the reader gave;
 ** STACK_NONE when memory was refused.
 */
-uint32_t frames_stack(struct frames *f, uint32_t node, uint32_t process);
+uint32_t generations_stack(struct generations *f, uint32_t node, uint32_t process);
 
 /* The addresses of [start, end) mean something else from now on. */
-int frames_raise(struct frames *f, uint32_t process, uint64_t start,
+int generations_raise(struct generations *f, uint32_t process, uint64_t start,
                  uint64_t end, int64_t now);
 
 /* A frame for a method that is compiled; FRAME_NO_JIT when refused. */
-uint32_t frames_jit(struct frames *f, uint32_t jit);
+uint32_t generations_jit(struct generations *f, uint32_t jit);
 
 /* A frame's row, made up for those that have none. */
-struct frame frames_at(const struct frames *f, uint32_t frame);
+struct frame generations_at(const struct generations *f, uint32_t frame);
 
 #endif

@@ -1,4 +1,4 @@
-#include "clr/frames.h"
+#include "clr/generations.h"
 
 /* A longer range is searched by frame and not by page. */
 #define PAGES_MAX 1024
@@ -12,16 +12,17 @@
 
 #define TIME_FIRST INT64_MIN
 
-void frames_init(struct frames *f, struct budget *budget) {
+void generations_init(struct generations *f, struct budget *budget) {
   memset(f, 0, sizeof *f);
   f->budget = budget;
   index_init(&f->current, budget);
   index_init(&f->form_index, budget);
   pages_init(&f->seen, budget);
   pages_init(&f->seen_rows, budget);
+  pages_init(&f->of_process, budget);
 }
 
-void frames_free(struct frames *f) {
+void generations_free(struct generations *f) {
   budget_free(f->budget, f->rows, f->rows_cap, sizeof *f->rows);
   budget_free(f->budget, f->path, f->path_cap, sizeof *f->path);
   budget_free(f->budget, f->forms, f->forms_cap, sizeof *f->forms);
@@ -29,10 +30,11 @@ void frames_free(struct frames *f) {
   index_free(&f->form_index);
   pages_free(&f->seen);
   pages_free(&f->seen_rows);
-  frames_init(f, f->budget);
+  pages_free(&f->of_process);
+  generations_init(f, f->budget);
 }
 
-struct frame frames_at(const struct frames *f, uint32_t frame) {
+struct frame generations_at(const struct generations *f, uint32_t frame) {
   if (frame >= FRAME_OWN) return f->rows[frame - FRAME_OWN];
   struct frame plain = {TIME_FIRST, frame, 0, FRAME_NO_JIT};
   return plain;
@@ -42,7 +44,7 @@ static uint32_t tag_of(uint32_t process, uint32_t address) {
   return hash_tag(hash_mix((uint64_t)process << 32 | address, 5));
 }
 
-static uint32_t find_current(const struct frames *f, uint32_t process,
+static uint32_t find_current(const struct generations *f, uint32_t process,
                              uint32_t address) {
   uint32_t tag = tag_of(process, address);
   uint32_t probe = tag;
@@ -54,7 +56,7 @@ static uint32_t find_current(const struct frames *f, uint32_t process,
   return INDEX_NONE;
 }
 
-static uint32_t add_row(struct frames *f, const struct frame *row) {
+static uint32_t add_row(struct generations *f, const struct frame *row) {
   if (f->count >= FRAME_OWN - 1
       || budget_grow(f->budget, (void **)&f->rows, &f->rows_cap,
                      sizeof *f->rows, (uint64_t)f->count + 1) != 0)
@@ -64,7 +66,7 @@ static uint32_t add_row(struct frames *f, const struct frame *row) {
 }
 
 /* Makes the newest row of an address, in the place of 'known' if any. */
-static uint32_t new_current(struct frames *f, uint32_t process,
+static uint32_t new_current(struct generations *f, uint32_t process,
                             uint32_t address, uint32_t known, int64_t since) {
   struct frame row = {since, address, process, FRAME_NO_JIT};
   if (index_reserve(&f->current) != 0) return INDEX_NONE;
@@ -81,27 +83,28 @@ static uint64_t page_key(uint32_t process, uint64_t address) {
 }
 
 /* The frame of an address as of now; STACK_NONE when refused. */
-static uint32_t current(struct frames *f, uint32_t process,
+static uint32_t current(struct generations *f, uint32_t process,
                         uint32_t address) {
   uint32_t row = find_current(f, process, address);
   if (row == INDEX_NONE) {
     if (process == 0) return address;
     row = new_current(f, process, address, INDEX_NONE, TIME_FIRST);
     uint64_t key = page_key(process, nt_address(f->reader, address));
-    if (row == INDEX_NONE || pages_add(&f->seen_rows, key, row) != 0)
+    if (row == INDEX_NONE || pages_add(&f->seen_rows, key, row) != 0
+        || pages_add(&f->of_process, process, row) != 0)
       return STACK_NONE;
   }
   return FRAME_OWN + row;
 }
 
-uint32_t frames_jit(struct frames *f, uint32_t jit) {
+uint32_t generations_jit(struct generations *f, uint32_t jit) {
   struct frame row = {TIME_FIRST, 0, 0, jit};
   uint32_t id = add_row(f, &row);
   return id == INDEX_NONE ? FRAME_NO_JIT : FRAME_OWN + id;
 }
 
 /* The form of a stack, of whatever epoch; NULL when memory was refused. */
-static struct frame_form *form_of(struct frames *f, uint32_t node,
+static struct frame_form *form_of(struct generations *f, uint32_t node,
                                   uint32_t process) {
   uint32_t tag = tag_of(process, node);
   uint32_t probe = tag;
@@ -123,7 +126,7 @@ static struct frame_form *form_of(struct frames *f, uint32_t node,
 }
 
 /* The stack with the frames of now, from its root to its leaf. */
-static uint32_t intern_again(struct frames *f, uint32_t node,
+static uint32_t intern_again(struct generations *f, uint32_t node,
                              uint32_t process) {
   struct stack_table *stacks = nt_stacks(f->reader);
   uint32_t depth = 0;
@@ -143,7 +146,7 @@ static uint32_t intern_again(struct frames *f, uint32_t node,
   return form;
 }
 
-uint32_t frames_stack(struct frames *f, uint32_t node, uint32_t process) {
+uint32_t generations_stack(struct generations *f, uint32_t node, uint32_t process) {
   if (node == 0 || (process == 0 && f->epoch == 0)) return node;
   struct frame_form *known = form_of(f, node, process);
   if (known == NULL) return STACK_NONE;
@@ -154,7 +157,7 @@ uint32_t frames_stack(struct frames *f, uint32_t node, uint32_t process) {
   return known->form;
 }
 
-static int index_seen(struct frames *f) {
+static int index_seen(struct generations *f) {
   uint32_t n = nt_n_addresses(f->reader);
   if (n > FRAME_OWN) n = FRAME_OWN;
   for (; f->n_seen < n; f->n_seen++) {
@@ -171,7 +174,7 @@ struct range {
 };
 
 /* A new generation for one address, if it is in the range. */
-static int raise_one(struct frames *f, const struct range *r,
+static int raise_one(struct generations *f, const struct range *r,
                      uint32_t address) {
   f->steps++;
   uint64_t ip = nt_address(f->reader, address);
@@ -184,7 +187,7 @@ static int raise_one(struct frames *f, const struct range *r,
 }
 
 /* Numbers of raised frames add up; a negative one means no memory. */
-static int raise_page(struct frames *f, const struct range *r,
+static int raise_page(struct generations *f, const struct range *r,
                       uint64_t page) {
   const struct pages *pages = r->process == 0 ? &f->seen : &f->seen_rows;
   uint32_t item = pages_first(pages, pages_key(r->process, page));
@@ -203,24 +206,24 @@ static int raise_page(struct frames *f, const struct range *r,
 }
 
 /* A range of too many pages: every frame of the process is asked instead. */
-static int raise_all(struct frames *f, const struct range *r) {
+static int raise_all(struct generations *f, const struct range *r) {
   int raised = 0;
-  uint32_t n = r->process == 0 ? f->n_seen : f->count;
-  for (uint32_t i = 0; i < n; i++) {
-    uint32_t address = i;
-    if (r->process != 0) {
-      if (f->rows[i].process != r->process) continue;
-      if (f->rows[i].since != TIME_FIRST) continue;
-      address = f->rows[i].address;
-    }
-    int one = raise_one(f, r, address);
+  for (uint32_t i = 0; r->process == 0 && i < f->n_seen; i++) {
+    int one = raise_one(f, r, i);
+    if (one < 0) return -1;
+    raised |= one;
+  }
+  if (r->process == 0) return raised;
+  uint32_t row = pages_first(&f->of_process, r->process);
+  for (; row != PAGES_NONE; row = pages_next(&f->of_process, row)) {
+    int one = raise_one(f, r, f->rows[row].address);
     if (one < 0) return -1;
     raised |= one;
   }
   return raised;
 }
 
-static int raise_pages(struct frames *f, const struct range *r) {
+static int raise_pages(struct generations *f, const struct range *r) {
   uint64_t last = (r->end - 1) >> PAGE_BITS;
   int raised = 0;
   for (uint64_t page = r->start >> PAGE_BITS; page <= last; page++) {
@@ -232,7 +235,7 @@ static int raise_pages(struct frames *f, const struct range *r) {
   return raised;
 }
 
-int frames_raise(struct frames *f, uint32_t process, uint64_t start,
+int generations_raise(struct generations *f, uint32_t process, uint64_t start,
                  uint64_t end, int64_t now) {
   if (start >= end || f->steps > STEPS_MAX) return 0;
   if (process == 0 && index_seen(f) != 0) return -1;

@@ -1,0 +1,115 @@
+/*
+** Events of writers for whole Linux machines (V6): processes, mappings,
+** symbols, samples. Their strings are 16-bit length and UTF-8, whatever the
+** metadata says.
+*/
+#include "clr/events.h"
+
+static uint32_t read_text(struct clr *c, struct cursor *p) {
+  size_t len = cur_u16(p);
+  const uint8_t *text = cur_take(p, len);
+  if (text == NULL) return 0;
+  uint32_t id = strtab_add(c->strings, text, len);
+  if (id == UINT32_MAX) c->refused = 1;
+  return id == UINT32_MAX ? 0 : id;
+}
+
+static uint64_t pid_of(struct clr *c, const struct nt_event *e) {
+  return nt_thread_at(c->reader, e->thread)->process_id;
+}
+
+void on_process(struct clr *c, const struct nt_event *e) {
+  struct cursor p = events_payload(e);
+  uint64_t inner = cur_varu64(&p);
+  uint32_t name = read_text(c, &p);
+  uint32_t id = actors_new_process(&c->actors, pid_of(c, e), e->time_ns);
+  if (id == UINT32_MAX) c->refused = 1;
+  if (id == UINT32_MAX || p.failed) return;
+  struct process *process = &c->actors.processes[id];
+  process->inner_pid = inner;
+  if (name != 0) process->name = name;
+}
+
+void on_process_exit(struct clr *c, const struct nt_event *e) {
+  uint32_t id = actors_process(&c->actors, pid_of(c, e));
+  if (id == UINT32_MAX) c->refused = 1;
+  else c->actors.processes[id].to = e->time_ns;
+}
+
+static int is_jit_file(struct span file) {
+  return file.len == 0 || span_starts(file, "/memfd:doublemapper")
+         || span_starts(file, "//anon") || span_starts(file, "[anon");
+}
+
+/* A mapping that takes the place of another changes what addresses mean. */
+void on_process_mapping(struct clr *c, const struct nt_event *e) {
+  struct cursor p = events_payload(e);
+  struct map m;
+  memset(&m, 0, sizeof m);
+  m.id = cur_varu64(&p);
+  m.start = cur_varu64(&p);
+  m.last = cur_varu64(&p);
+  m.offset = cur_varu64(&p);
+  m.file = read_text(c, &p);
+  if (p.failed) return;
+  m.metadata_id = cur_varu64(&p);
+  m.from = e->time_ns;
+  m.process = actors_process(&c->actors, pid_of(c, e));
+  if (m.process == UINT32_MAX) {
+    c->refused = 1;
+    return;
+  }
+  m.is_jit = (uint8_t)is_jit_file(clr_span(c, m.file));
+  events_check(c, universal_add_map(&c->universal, &m));
+  uint64_t end = m.last == UINT64_MAX ? m.last : m.last + 1;
+  events_check(c, generations_raise(&c->frames, m.process, m.start, end,
+                               e->time_ns));
+}
+
+void on_process_symbol(struct clr *c, const struct nt_event *e) {
+  struct cursor p = events_payload(e);
+  struct symbol s;
+  cur_varu64(&p);   /* its own id */
+  s.mapping_id = cur_varu64(&p);
+  s.start = cur_varu64(&p);
+  s.last = cur_varu64(&p);
+  s.name = read_text(c, &p);
+  if (!p.failed && s.name != 0)
+    events_check(c, universal_add_symbol(&c->universal, &s));
+}
+
+void on_mapping_metadata(struct clr *c, const struct nt_event *e) {
+  struct cursor p = events_payload(e);
+  struct map_metadata m;
+  m.id = cur_varu64(&p);
+  m.symbols = read_text(c, &p);
+  m.version = read_text(c, &p);
+  if (!p.failed)
+    events_check(c, universal_add_metadata(&c->universal, &m));
+}
+
+static struct universal_kind *kind_of(struct clr *c, uint32_t name) {
+  for (uint32_t i = 0; i < c->n_kinds; i++)
+    if (c->kinds[i].name == name) return &c->kinds[i];
+  if (c->n_kinds == UNIVERSAL_KINDS) return NULL;
+  struct universal_kind *kind = &c->kinds[c->n_kinds++];
+  kind->name = name;
+  rows_init(&kind->rows, c->budget);
+  return kind;
+}
+
+void on_universal_event(struct clr *c, const struct nt_event *e) {
+  struct universal_kind *kind = kind_of(c, e->type->name);
+  struct cursor p = events_payload(e);
+  uint64_t value = cur_varu64(&p);
+  struct scene scene;
+  if (kind == NULL || p.failed || !events_counts(c, e)
+      || !events_scene(c, e, &scene))
+    return;
+  kind->events++;
+  c->actors.rows[scene.actor].samples++;
+  struct row_key key = {scene.stack, scene.actor, 0, 0};
+  events_check(c, rows_add(&kind->rows, &key, 1,
+                           value <= INT64_MAX ? (int64_t)value : INT64_MAX,
+                           0));
+}

@@ -1,0 +1,17 @@
+/*
+** The userdata sonde.timeline, for the bindings that make one.
+*/
+#ifndef SONDE_LUA_L_TIMELINE_H
+#define SONDE_LUA_L_TIMELINE_H
+
+#include <lua.h>
+
+#include "profile/timeline.h"
+
+/* Pushes an object with an empty timeline (limit 0: no limit of memory). */
+struct timeline *timeline_push(lua_State *L, size_t limit);
+
+/* Joins it with the profile on top of the stack, which is popped. */
+void timeline_attach(lua_State *L);
+
+#endif
