@@ -18,10 +18,8 @@ local SURPLUS <const> = "surplus"
 local function flags_of(option)
   local flags = {}
   if option.short then flags[1] = "-" .. option.short end
-  if #option.name > 1 then flags[#flags + 1] = "--" .. options.flag(option.name) end
-  for _, alias in ipairs(option.aliases or {}) do
-    flags[#flags + 1] = "--" .. options.flag(alias)
-  end
+  if #option.name > 1 then flags[#flags + 1] = options.flag(option.name) end
+  for _, alias in ipairs(option.aliases or {}) do flags[#flags + 1] = options.flag(alias) end
   return flags[1], table.concat(flags, " ", 2)
 end
 
@@ -97,13 +95,13 @@ end
 -- that are one letter off; ours are further.
 local function usage_message(verb, message)
   message = message:gsub("\nDid you mean (.-)%?$", " (did you mean %1?)"):gsub("\n", " ")
-  local unknown <const> = message:match("^unknown option '%-%-([^']*)'$")
+  local unknown <const> = message:match("^unknown option '(%-%-[^']*)'$")
   if unknown == nil then return message end
   local names = {}
   for name in pairs(options.index(verb.options)) do names[#names + 1] = options.flag(name) end
   table.sort(names)
   local near <const> = options.suggest(unknown, names)
-  return near and ("%s (did you mean '--%s'?)"):format(message, near) or message
+  return near and ("%s (did you mean '%s'?)"):format(message, near) or message
 end
 
 local function scan_all(option, given)
@@ -129,7 +127,7 @@ local function convert(verb, raw, hint)
     elseif option.type ~= "boolean" then
       local value, message = scan_all(option, given)
       if value == nil then
-        errors.usage(("--%s %s"):format(options.flag(option.name), message), hint)
+        errors.usage(("%s %s"):format(options.flag(option.name), message), hint)
       end
       raw[option.name] = value
     end

@@ -263,11 +263,11 @@ function options.check(declared, given, where)
   return checked
 end
 
---- The name of an option on the command line, without dashes.
+--- How an option's name is written on the command line.
 -- @tparam string name
--- @treturn string
+-- @treturn string "-n", "--show-from"
 function options.flag(name)
-  return (name:gsub("_", "-"))
+  return (#name == 1 and "-" or "--") .. name:gsub("_", "-")
 end
 
 return options

@@ -147,7 +147,7 @@ local function refuse(args, names, why)
   for _, name in ipairs(names) do
     local value = args[name]
     if value ~= nil and not (type(value) == "table" and #value == 0) then
-      errors.usage(("--%s: %s"):format(options.flag(name), why))
+      errors.usage(("%s: %s"):format(options.flag(name), why))
     end
   end
 end

@@ -1,0 +1,327 @@
+local cli <const> = require "sonde.cli"
+local helper <const> = require "spec.support.helper"
+local options <const> = require "sonde.base.options"
+
+local PROFILE <const> = helper.data "cases/30-diff-percentages/before.folded"
+local LATER <const> = helper.data "cases/30-diff-percentages/after.folded"
+local TRACE <const> = helper.data "demo.nettrace"
+
+-- Something to write into; `terminal` when the verb shall believe in one.
+local function collector()
+  local out <const> = { text = "" }
+  function out.write(self, ...)
+    self.text = self.text .. table.concat { ... }
+    return self
+  end
+  function out.flush() end
+  return out
+end
+
+-- Runs a command line in this process: stdout, status, stderr, signal.
+local function run(...)
+  local env <const> = cli.env { out = collector(), err = collector(),
+    terminal = { out = false, err = false } }
+  local status, signal = cli.main({ ... }, env)
+  return env.out.text, status, env.err.text, signal
+end
+
+describe("sonde", function()
+  it("alone prints worked examples and the verbs", function()
+    local out, status, err = run()
+    assert.equal(0, status)
+    assert.equal("", err)
+    assert.matches("sonde api%.nettrace +where did the time go%?", out)
+    for _, name in ipairs(cli.verbs) do assert(out:find("\n   " .. name .. " ", 1, true), name) end
+    assert.equal(out, (run "help"))
+    assert.equal(out, (run "--help"))
+  end)
+
+  it("tells its version", function()
+    local out, status = run "--version"
+    assert.equal(("sonde %s\n"):format(require("sonde").VERSION), out)
+    assert.equal(0, status)
+    assert.equal(out, (run "version"))
+    assert.equal(out, (run "-V"))
+  end)
+
+  it("has help for every verb, with each declared option", function()
+    for _, name in ipairs(cli.verbs) do
+      local out, status = run("help", name)
+      assert.equal(0, status)
+      assert(#out > 100, name)
+    end
+    local out <const> = run("top", "--help")
+    assert.equal(out, (run("help", "top")))
+    for _, option in ipairs(cli.verb("top").declaration().options) do
+      local flag <const> = option.short and "-" .. option.short or options.flag(option.name)
+      assert(out:find("\n   " .. flag .. " ", 1, true), flag)
+    end
+  end)
+end)
+
+describe("a wrong command line", function()
+  for _, row in ipairs {
+    { { "tpo", "x" }, "unknown verb 'tpo' (did you mean 'top'?)", "sonde help top" },
+    { { "banana" }, "'banana' is neither a verb nor a file", "sonde help" },
+    { { "top" }, "missing argument 'input'", "sonde help top" },
+    { { "top", "a", "b" }, "one argument too many: 'b'", "sonde help top" },
+    { { "top", "a", "--fcus", "x" }, "unknown option '--fcus' (did you mean '--focus'?)" },
+    { { "top", "a", "--sample-idx", "x" },
+      "unknown option '--sample-idx' (did you mean '--sample-index'?)" },
+    { { "top", "a", "-n", "many" }, "-n is not a whole number: 'many'" },
+    { { "top", "a", "-n" }, "option '-n' requires an argument" },
+    { { "top", "a", "--focus", "(" }, "--focus is not a regular expression" },
+    { { "top", "a", "--limit", "lots" }, "--limit is not a size such as" },
+    { { "top", "a", "--limit", "1k" }, "--limit must be at least" },
+    { { "top", "a", "--from", "1" }, "--from is not a duration such as" },
+    { { "top", "a", "--names", "ugly" },
+      "--names is not known: 'ugly' (one of pretty, full, raw)" },
+    { { "diff", "a" }, "missing argument 'after'", "sonde help diff" },
+    { { "report", "tre", "x" }, "no report 'tre' (did you mean 'tree'?)", "sonde report --help" },
+    { { "convert", PROFILE }, "neither -o FILE nor --format says what to write" },
+    { { "convert", PROFILE, "-o", "x.what" }, "-o: the name 'x.what' does not say the format" },
+    { { "convert", PROFILE, "--format", "fold" },
+      "--format: no report 'fold' (did you mean 'folded'?)" },
+    { { "help", "tpo" }, "no verb 'tpo' (did you mean 'top'?)", "sonde help" },
+    { { "top", PROFILE, "--thread", "1" }, "--thread: only a trace has threads" },
+  } do
+    it(("is told: %s"):format(table.concat(row[1], " ")), function()
+      local out, status, err = run(table.unpack(row[1]))
+      assert.equal("", out)
+      assert.equal(2, status)
+      assert(err:find("sonde: " .. row[2], 1, true), err)
+      if row[3] then assert(err:find("\ntry: " .. row[3], 1, true), err) end
+      assert.is_nil(err:find("stack traceback", 1, true))
+    end)
+  end
+end)
+
+describe("what the world does", function()
+  for _, row in ipairs {
+    { { "no/such.nettrace" }, 3, "cannot open: no/such.nettrace: No such file or directory" },
+    { { "top", "no-such" }, 3, "cannot open: no-such: No such file or directory" },
+    { { "top", "spec" }, 3, "cannot open: spec: is a directory" },
+    { { "4242" }, 3, "cannot open: 4242: a process id, and this version reads only files" },
+    { { "https://host/debug/pprof" }, 3, "a URL, and this version reads only files" },
+    { { "Makefile" }, 4, "cannot open: Makefile: text, but not folded stacks" },
+    { { helper.data "synth/v4-empty-file.nettrace" }, 4, "the file is empty" },
+    { { helper.data "synth/v4-not-a-trace.nettrace" }, 4, "a program or library (ELF)" },
+    { { helper.data "cases/31-speedscope-validity/good.speedscope.json" }, 4,
+      "a speedscope file" },
+    { { helper.data "cases/26-pprof-header-only/ten-bytes.pprof" }, 4,
+      "a gzip header and no data" },
+    { { "events", PROFILE }, 3, "a profile has no events" },
+    { { "top", PROFILE, "--from", "1s" }, 3, "a profile has no times to cut by" },
+    { { "convert", PROFILE, "-o", "/no/place/x.svg" }, 3,
+      "cannot write: /no/place/x.svg: No such" },
+    { { "top", PROFILE, "--focus", "nothing like it" }, 1, "no samples" },
+  } do
+    it(("is told: %s"):format(table.concat(row[1], " ")), function()
+      local _, status, err = run(table.unpack(row[1]))
+      assert(err:find(row[3], 1, true), err)
+      assert.equal(row[2], status)
+      assert.is_nil(err:find("stack traceback", 1, true))
+    end)
+  end
+
+  it("and an error of our own asks for a report", function()
+    local env <const> = cli.env { out = collector(), err = collector(), terminal = {} }
+    local verb <const> = require "sonde.cmd.version"
+    local start <const> = verb.start
+    verb.start = function() error("boom") end
+    local status <const> = cli.main({ "version" }, env)
+    verb.start = start
+    assert.equal(70, status)
+    assert.matches("please report it", env.err.text)
+    assert.matches("cli_spec.lua:%d+: boom", env.err.text)
+    assert.matches("stack traceback", env.err.text)
+  end)
+end)
+
+describe("sonde top", function()
+  it("prints a table, and JSON lines with --json", function()
+    local out, status, err = run("top", PROFILE)
+    assert.equal(0, status)
+    assert.equal("", err)
+    assert.matches("flat%%", out)
+    assert.matches("gone_fn", out)
+    local rows <const> = helper.json_lines((run("top", PROFILE, "--json")))
+    assert.equal(3, #rows)
+    assert.same({ schema = 1, name = "gone_fn", flat = 60, cum = 60, unit = "count" }, rows[1])
+    assert.is_nil(rows[2].schema)
+    assert.equal(1, #helper.json_lines((run("top", PROFILE, "--json", "-n", "1"))))
+  end)
+
+  it("takes a pprof sample type as its view", function()
+    local heap <const> = helper.data "cases/15-pprof-default-sample-type/allocs.pb.gz"
+    local name <const> = run("top", heap):match("^Type: (%S+)")
+    assert.is_string(name)
+    assert.matches("^Type: " .. name, (run("top", heap, "--sample-index", name)))
+    local _, status, err = run("top", heap, "--view", "nope")
+    assert.matches("no sample type 'nope'", err)
+    assert.equal(3, status)
+  end)
+end)
+
+describe("sonde convert", function()
+  it("chooses by the output's name, or by --format", function()
+    helper.in_directory(function(directory)
+      for _, name in ipairs { "x.svg", "x.pb.gz", "x.folded", "x.json", "x.dot",
+        "x.speedscope.json" } do
+        local path <const> = directory .. "/" .. name
+        local out, status, err = run("convert", PROFILE, "-o", path)
+        assert.equal("", out)
+        assert.equal(0, status)
+        assert.matches("^sonde: wrote " .. path:gsub("%p", "%%%0"), err)
+        assert.is_true(#helper.read(path) > 20)
+      end
+    end)
+    local out <const> = run("convert", PROFILE, "--format", "folded")
+    assert.matches("gone_fn 60\n", out)
+  end)
+
+  it("does not send bytes to a terminal", function()
+    local env <const> = cli.env { out = collector(), err = collector(), terminal = { out = true } }
+    assert.equal(2, (cli.main({ "convert", PROFILE, "--format", "pprof" }, env)))
+    assert.equal("", env.out.text)
+    assert.matches("pprof is no text for a terminal\ntry: %-o FILE", env.err.text)
+  end)
+end)
+
+describe("sonde diff", function()
+  it("prints what changed, and JSON lines with --json", function()
+    local out, status = run("diff", PROFILE, LATER)
+    assert.equal(0, status)
+    assert.matches("new_fn", out)
+    local rows, by_name = helper.json_lines((run("diff", PROFILE, LATER, "--json"))), {}
+    for _, row in ipairs(rows) do by_name[row.name] = row end
+    assert.same({ name = "gone_fn", before = 60, after = 0, change = -60, relative = "gone",
+      unit = "count", schema = by_name.gone_fn.schema }, by_name.gone_fn)
+    assert.equal("new", by_name.new_fn.relative)
+    assert.equal(100, by_name.grown_fn.relative)
+    assert.equal(0, by_name.same_fn.relative)
+  end)
+end)
+
+describe("sonde report", function()
+  it("lists the reports", function()
+    local out, status = run("report", "--help")
+    assert.equal(0, status)
+    for _, name in ipairs(require("sonde.report").names()) do
+      assert(out:find("\n   " .. name .. " ", 1, true), name)
+    end
+  end)
+
+  it("runs each that any input has, from a profile", function()
+    for _, module in ipairs(require("sonde.report").list()) do
+      if module.takes == "profile" and module.name ~= "peek" then
+        local words = { "report", module.name, PROFILE }
+        local out, status, err = run(table.unpack(words))
+        assert(status == 0 or err:find("time order", 1, true), module.name .. ": " .. err)
+        assert(status ~= 0 or #out > 0, module.name)
+      end
+    end
+  end)
+
+  it("of a trace refuses a profile", function()
+    local _, status, err = run("report", "gc", PROFILE)
+    assert.equal(3, status)
+    assert.matches("the report 'gc' is of a trace, and this is a profile", err)
+  end)
+end)
+
+describe("sonde events", function()
+  it("lists events, as text and as JSON", function()
+    local out, status = run("events", TRACE, "-n", "3")
+    assert.equal(0, status)
+    assert.equal(3, #helper.lines(out))
+    local rows <const> = helper.json_lines((run("events", TRACE, "--json", "-n", "3")))
+    assert.equal(3, #rows)
+    for _, key in ipairs { "time_ns", "thread", "provider", "id", "name", "payload" } do
+      assert(rows[1][key] ~= nil, key)
+    end
+    assert.equal(1, rows[1].schema)
+  end)
+
+  it("chooses by provider, name, number, thread and time", function()
+    local sampler <const> = helper.json_lines((run("events", TRACE, "--json", "-n", "5",
+      "--provider", "SampleProfiler", "--from", "1s", "--to", "2s")))
+    assert.equal(5, #sampler)
+    for _, row in ipairs(sampler) do
+      assert.equal("Microsoft-DotNETCore-SampleProfiler", row.provider)
+      assert.is_true(row.time_ns >= 1000000000 and row.time_ns <= 2000000000)
+    end
+    local thread <const> = tostring(sampler[1].thread)
+    for _, row in ipairs(helper.json_lines((run("events", TRACE, "--json", "-n", "9", "--thread",
+      thread)))) do
+      assert.equal(thread, tostring(row.thread))
+    end
+  end)
+
+  it("says that nothing matches", function()
+    local out, status, err = run("events", TRACE, "--name", "no such event")
+    assert.equal("", out)
+    assert.equal(1, status)
+    assert.matches("none of its 24578 events matches", err)
+  end)
+end)
+
+describe("the process", function()
+  it("runs from any directory and through links, without LUA_PATH", function()
+    local here <const> = helper.run("pwd"):match("%S+")
+    helper.in_directory(function(directory)
+      helper.run(("ln -s %s/%s %s/sonde"):format(here, helper.command, directory))
+      for _, command in ipairs { here .. "/" .. helper.command, directory .. "/sonde" } do
+        local line <const> = "cd / && env -u LUA_PATH -u LUA_CPATH %s version"
+        local out, status = helper.run(line:format(command))
+        assert.equal(0, status)
+        assert.matches("^sonde ", out)
+      end
+    end)
+  end)
+
+  it("ends quietly when its reader goes", function()
+    local out, _, err = helper.run(("{ %s events %s; echo $? >&2; } | head -n 1"):format(
+      helper.command, TRACE))
+    assert.equal(1, #helper.lines(out))
+    assert.equal("141\n", err)
+    out, _, err = helper.run(("{ trap '' PIPE; %s events %s; echo $? >&2; } | head -n 1"):format(
+      helper.command, TRACE))
+    assert.equal(1, #helper.lines(out))
+    assert.equal("141\n", err)
+  end)
+
+  it("ends quietly on Ctrl-C, and leaves no partial file", function()
+    helper.in_directory(function(directory)
+      local line <const> = "mkfifo %s/in; sleep 9 >%s/in & holder=$!;"
+        .. " %s convert %s/in -o %s/out.svg & sonde=$!; sleep 0.5; kill -INT $sonde; wait $sonde;"
+        .. " echo $?; kill $holder; ls %s"
+      -- A shell without job control starts what is in the background with
+      -- SIGINT ignored; the command catches it all the same.
+      local out, _, err = helper.run(line:format(directory, directory, helper.command, directory,
+        directory, directory))
+      assert.equal("130\nin\n", out)
+      assert.equal("", err)
+    end)
+  end)
+
+  it("tells that standard output is full", function()
+    local _, status, err = helper.run(("%s top %s >/dev/full"):format(helper.command, PROFILE))
+    assert.equal(3, status)
+    assert.equal("sonde: cannot write: standard output: No space left on device\n", err)
+  end)
+
+  it("reads standard input", function()
+    local out, status = helper.run(("%s top - <%s"):format(helper.command, PROFILE))
+    assert.equal(0, status)
+    assert.equal(out, (helper.run(("cat %s | %s top -"):format(PROFILE, helper.command))))
+  end)
+
+  it("writes only JSON to stdout under --json, also for partial data", function()
+    local path <const> = helper.data "synth/v4-cut-in-event-block.nettrace"
+    local out, status, err = helper.sonde("events", path, "--json")
+    assert.equal(4, status)
+    assert.equal(3, #helper.json_lines(out))
+    assert.matches(path:gsub("%p", "%%%0"), err)
+  end)
+end)
