@@ -9,6 +9,9 @@ colours.PRUNED = "#ececec"
 colours.LABEL = "#c6d0dd"
 colours.UNKNOWN = "#d3cfc7"
 
+-- Red to blue. The rest of the circle is left to what a search has found.
+local HUES <const> = 250
+
 -- FNV-1a, 32 bits: short, and the same everywhere.
 local function hash(words)
   local value = 2166136261
@@ -69,7 +72,7 @@ function colours.by_module(frames)
       local module = use_modules and frames.module[frame]:match("[^/\\]*$") or ""
       local group = module ~= "" and module or package_of(name)
       local shade <const> = hash(name) % 7 / 100
-      fill = from_hsl(hash(group) % 360, 0.62, 0.74 + shade)
+      fill = from_hsl(hash(group) % HUES, 0.62, 0.74 + shade)
       known[name] = fill
     end
     return fill

@@ -14,6 +14,12 @@ local NAMES <const> = {
   "svg", "speedscope", "chromium", "folded", "pprof", "dot", "json",
 }
 
+-- What people call the objects that reports take.
+local WORDS <const> = {
+  profile = "profile", timeline = "timeline", trace = "trace",
+  diff = "difference of two profiles",
+}
+
 local known <const> = {}
 for _, name in ipairs(NAMES) do known[name] = true end
 
@@ -92,7 +98,8 @@ local function writer_for(module, kind, opts)
     return nil, ("%s in time order needs a timeline: only a trace has one"):format(module.name),
       "unavailable"
   end
-  return nil, ("%s shows a %s, not a %s"):format(module.name, needs, kind), "unavailable"
+  return nil, ("the report '%s' takes a %s, not a %s"):format(module.name, WORDS[needs],
+    WORDS[kind]), "unavailable"
 end
 
 local function choose(given)

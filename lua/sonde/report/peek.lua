@@ -19,8 +19,6 @@ peek.options = options.join({
     help = "as in top" },
 }, scope.options)
 
-local RULE <const> = ("-"):rep(56) .. "+" .. ("-"):rep(13)
-local HEAD <const> = "      flat  flat%        cum   cum%        calls calls% | context"
 local magnitude <const> = scope.magnitude
 
 local function heavier(a, b)
@@ -95,8 +93,9 @@ function peek.rows(profile, opts)
 end
 
 local function write_neighbours(to, about, node, list)
+  local blank <const> = about:pad("")
   for _, other in ipairs(list or {}) do
-    to:putf("%48s %s |   %s\n", about:value(other.value),
+    to:putf("%s        %s        %s %s |   %s\n", blank, blank, about:column(other.value),
       about.percent({ whole = magnitude(node.cum) }, other.value), scope.name(other.name))
   end
 end
@@ -125,13 +124,18 @@ function peek.write(profile, opts, out)
   to:lines(about:header())
   to:putf("Showing %d function%s; %s, calls%% of the function's cum\n", #nodes,
     #nodes == 1 and "" or "s", about:denominator())
-  to:lines { RULE, HEAD, RULE }
+  local blank <const> = about:pad("")
+  local rule <const> = ("-"):rep(3 * #blank + 24) .. "+" .. ("-"):rep(13) .. "\n"
+  to:put(rule)
+  to:putf("%s  flat%% %s   cum%%  %s calls%% | context\n", about:pad("flat"), about:pad("cum"),
+    about:pad("calls"))
+  to:put(rule)
   for _, node in ipairs(nodes) do
     write_neighbours(to, about, node, callers[node])
-    to:putf("%10s %s %10s %s %19s | %s\n", about:value(node.flat), about:percent(node.flat),
-      about:value(node.cum), about:percent(node.cum), "", scope.name(node.name))
+    to:putf("%s %s %s %s  %s        | %s\n", about:column(node.flat), about:percent(node.flat),
+      about:column(node.cum), about:percent(node.cum), blank, scope.name(node.name))
     write_neighbours(to, about, node, callees[node])
-    to:put(RULE .. "\n")
+    to:put(rule)
   end
   return to:finish()
 end

@@ -66,6 +66,13 @@ function scope.find_type(profile, wanted)
     text.printable(wanted), type_names(types)), "not_found"
 end
 
+-- The default type that a profile names but does not have; pprof takes the
+-- last one then, without a word.
+local function unknown_default(self)
+  local name <const> = self.info.default_type_name or ""
+  if name ~= "" and name ~= self.type then return name end
+end
+
 --- The scope of a report.
 -- @param profile
 -- @tparam table opts checked options, of which `type unit relative` are used
@@ -87,6 +94,7 @@ function scope.new(profile, opts)
     out_unit = opts.unit or "auto", info = profile:info(),
   }, Scope)
   if self.n == 0 then return nil, self:nothing(), "no_samples" end
+  self.unknown_default = opts.type == nil and unknown_default(self) or nil
   self.total = profile:total(index, true)
   self.whole = not opts.relative and notes.whole and notes.whole[index] or self.total
   return self
@@ -154,6 +162,25 @@ function Scope:value(value)
   return units.value(value, self.unit, self.out_unit)
 end
 
+--- A value as text in a column, which is as wide as the total needs.
+-- @tparam integer value
+-- @treturn string
+function Scope:column(value)
+  return self:pad(self:value(value))
+end
+
+--- A text in a column of values.
+-- @tparam string words
+-- @treturn string
+function Scope:pad(words)
+  local width = self.width
+  if width == nil then
+    width = math.max(10, #self:value(self.total), #self:value(self.whole))
+    self.width = width
+  end
+  return (" "):rep(width - #words) .. words
+end
+
 --- A value's share of the whole as text.
 -- @tparam number value
 -- @treturn string
@@ -214,6 +241,10 @@ function Scope:header()
     self.filters_whole = whole and whole[self.index] or self.total
     lines[#lines + 1] = ("Filters: %s; %s"):format(
       table.concat(self.filters, ", "), self:left_out())
+  end
+  if self.unknown_default then
+    lines[#lines + 1] = ("Note: the profile's default sample type '%s' is none of its types")
+      :format(text.printable(self.unknown_default))
   end
   add_notes(lines, info.comments)
   return lines

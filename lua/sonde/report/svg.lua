@@ -4,6 +4,7 @@
 -- @module sonde.report.svg
 local calls <const> = require "sonde.report.calls"
 local colours <const> = require "sonde.report.colours"
+local names <const> = require "sonde.report.names"
 local options <const> = require "sonde.base.options"
 local page <const> = require "sonde.report.svg_page"
 local scope <const> = require "sonde.report.scope"
@@ -34,11 +35,14 @@ local TOP <const> = 62
 local BOTTOM <const> = 30
 local LETTER <const> = 7.22
 
--- What a box looks like without a script: its name as far as there is room.
+-- What a box says without a script: its name as far as there is room, the
+-- short one when the whole does not fit.
 local function label_of(name, pixels)
-  local room <const> = (pixels - 6) // LETTER
+  local room <const> = (pixels - 6) // LETTER | 0
   if room < 3 then return "" end
-  return text.xml(text.cut(text.printable(name), room // 1 | 0))
+  local shown = text.printable(name)
+  if text.length(shown) > room then shown = text.cut(names.short(shown), room) end
+  return text.xml(shown)
 end
 
 local Drawing <const> = {}

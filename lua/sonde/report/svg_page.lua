@@ -23,7 +23,7 @@ text { font-family: ]] .. page.FONT .. [[; font-size: 12px; fill: #1d1d1f }
 
 --- Zooming, searching, details. Boxes stand in the file in preorder, so those
 -- below a box follow it until one stands as high as it does.
-page.SCRIPT = [[
+page.SCRIPT = [==[
 "use strict";
 (function () {
   var root = document.documentElement;
@@ -52,11 +52,18 @@ page.SCRIPT = [[
 
   function width() { return Math.max(200, root.getBoundingClientRect().width - 20); }
 
+  function short(name) {
+    var words = name.replace(/^[^(<\[ ]*!/, "").replace(/(.)\[[^\[\]]*\]/g, "$1")
+      .replace(/(.)\(.*$/, "$1").replace(/^.*\//, "");
+    return (words.match(/[^.]+\.\.?[^.]+$/) || words.match(/[^:]+::[^:]+$/) || [words])[0] || name;
+  }
+
   function label(box, share) {
     var room = Math.floor((share / 100 * width() - 6) / letter);
-    var signs = room < 3 ? [] : Array.from(box.name);
     if (room < 3) return "";
-    return signs.length <= room ? box.name : signs.slice(0, room - 1).join("") + "\u2026";
+    var signs = Array.from(box.name);
+    if (signs.length > room) signs = Array.from(short(box.name));
+    return signs.length <= room ? signs.join("") : signs.slice(0, room - 1).join("") + "\u2026";
   }
 
   function place(box, x, w, above) {
@@ -174,6 +181,6 @@ page.SCRIPT = [[
   }
   recall();
 })();
-]]
+]==]
 
 return page

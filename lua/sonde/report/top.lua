@@ -96,11 +96,11 @@ local NOUNS <const> = {
 
 local function write_rows(to, about, nodes)
   local sum = 0
-  to:put("      flat  flat%   sum%        cum   cum%\n")
+  to:putf("%s  flat%%   sum%% %s   cum%%\n", about:pad("flat"), about:pad("cum"))
   for _, node in ipairs(nodes) do
     sum = sum + node.flat
-    to:putf("%10s %s %s %10s %s  %s\n", about:value(node.flat), about:percent(node.flat),
-      about:percent(sum), about:value(node.cum), about:percent(node.cum),
+    to:putf("%s %s %s %s %s  %s\n", about:column(node.flat), about:percent(node.flat),
+      about:percent(sum), about:column(node.cum), about:percent(node.cum),
       scope.name(node.name))
   end
 end

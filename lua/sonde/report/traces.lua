@@ -18,7 +18,6 @@ traces.options = options.join({
     help = "only the heaviest samples, this many; all in their order otherwise" },
 }, options.select(scope.options, { "type", "unit" }))
 
-local RULE <const> = ("-"):rep(11) .. "+" .. ("-"):rep(55)
 
 -- Which samples are among the `n` heaviest: the set of their numbers.
 local function heaviest(profile, index, n)
@@ -57,18 +56,19 @@ local function sorted_keys(labels)
   return keys
 end
 
-local function write_labels(to, labels)
+local function write_labels(to, about, labels)
   for _, key in ipairs(sorted_keys(labels)) do
     local words = {}
     for i, value in ipairs(labels[key]) do words[i] = text.printable(tostring(value)) end
-    to:putf("%10s:  %s\n", text.printable(key), table.concat(words, " "))
+    to:putf("%s:  %s\n", about:pad(text.printable(key)), table.concat(words, " "))
   end
 end
 
 -- The line of each frame below the first, made once.
-local function frame_lines(frames)
+local function frame_lines(about, frames)
+  local blank <const> = about:pad("")
   return names.memo(function(frame)
-    return ("%10s   %s\n"):format("", scope.name(names.of(frames, frame)))
+    return ("%s   %s\n"):format(blank, scope.name(names.of(frames, frame)))
   end)
 end
 
@@ -82,19 +82,20 @@ end
 function traces.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local line_of <const> = frame_lines(profile:frames())
+  local line_of <const> = frame_lines(about, profile:frames())
+  local rule <const> = ("-"):rep(#about:pad("") + 1) .. "+" .. ("-"):rep(55) .. "\n"
   local to <const> = sink.new(out)
   to:lines(about:header())
   each(profile, about, opts.n, function(stack, values, labels)
-    to:put(RULE .. "\n")
-    write_labels(to, labels)
-    local head <const> = ("%10s"):format(about:value(values[about.index]))
+    to:put(rule)
+    write_labels(to, about, labels)
+    local head <const> = about:column(values[about.index])
     if #stack == 0 then to:putf("%s   %s\n", head, names.NO_STACK) end
     for i, frame in ipairs(stack) do
-      to:put(i == 1 and head .. line_of[frame]:sub(11) or line_of[frame])
+      to:put(i == 1 and head .. line_of[frame]:sub(#head + 1) or line_of[frame])
     end
   end)
-  to:put(RULE .. "\n")
+  to:put(rule)
   return to:finish()
 end
 

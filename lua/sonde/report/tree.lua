@@ -102,11 +102,11 @@ local function smallest_of(rows, below)
 end
 
 local function write_calls(to, about, rows, below, own)
-  to:put("     total total%       self  self%\n")
+  to:putf("%s total%% %s  self%%\n", about:pad("total"), about:pad("self"))
   for i = 1, rows.n do
     if below[i] then
-      to:putf("%10s %s %10s %s  %s%s\n", about:value(rows.total[i]),
-        about:percent(rows.total[i]), about:value(rows.self[i]),
+      to:putf("%s %s %s %s  %s%s\n", about:column(rows.total[i]),
+        about:percent(rows.total[i]), about:column(rows.self[i]),
         about:percent(rows.self[i]), own[i], scope.name(rows.name[i]))
     end
   end
