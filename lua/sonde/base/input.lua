@@ -41,7 +41,9 @@ function input.open(from)
   if from == "-" then return wrap(io.stdin, "standard input") end
   if type(from) == "string" then return open_path(from) end
   if type(from) == "table" and type(from.bytes) == "string" then
-    return wrap(from.bytes, from.name or "bytes")
+    local source <const> = wrap(from.bytes, from.name or "bytes")
+    source.bytes = from.bytes
+    return source
   end
   if math.type(from) == "integer" then return wrap(from, "descriptor " .. from) end
   if io.type(from) == "file" then return wrap(from, "file") end
@@ -65,14 +67,22 @@ local function look(source)
   return detect.kind(head)
 end
 
+-- How much of packed data is looked at: `peek` of an input gives no more.
+local PACKED_HEAD <const> = 1 << 16
+
+-- What is in the gzip is seen by inflating its head alone: a profile stays
+-- packed, for its decoder tells members that follow each other apart.
 local function unpack_gzip(source)
-  if not source.input:inflate("gzip") then return source:fail("not enough memory", "limit") end
   source.packed = "gzip"
-  local head, _, code = source.input:peek(1)
-  if (head == "" or head == nil) and code ~= "malformed" then
+  local probe <const> = core.input(source.input:peek(PACKED_HEAD)):inflate("gzip")
+  local head, _, code = probe:peek(detect.HEAD)
+  probe:close()
+  if (head == nil or head == "") and code ~= "malformed" then
     return source:fail("a gzip header and no data: the program probably ended before its"
       .. " profile was stopped", code or "malformed")
   end
+  if head and detect.kind(head) == "pprof" then return "pprof" end
+  if not source.input:inflate("gzip") then return source:fail("not enough memory", "limit") end
   return look(source)
 end
 

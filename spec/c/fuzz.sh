@@ -1,0 +1,33 @@
+#!/bin/sh
+# Runs one fuzzer for some seconds, beginning with the data of the suite.
+# Usage: spec/c/fuzz.sh build/fuzz/NAME SECONDS
+set -eu
+program=$1
+seconds=$2
+name=$(basename "$program")
+corpus=$(dirname "$program")/corpus-$name
+mkdir -p "$corpus"
+
+# Copies seeds under a name of their own; unpacks those in gzip as well.
+seed() {
+  for file in "$@"; do
+    [ -s "$file" ] || continue
+    target=$corpus/seed-$(echo "$file" | tr / _)
+    cp "$file" "$target"
+    case $file in
+      *.gz) gzip -dc "$file" >"$target.plain" 2>/dev/null || : ;;
+    esac
+  done
+}
+
+case $name in
+  pprof) seed $(find spec/data -name '*.pb.gz' -o -name '*.pb' -o -name '*.pprof') ;;
+  folded) seed $(find spec/data -name '*.folded') ;;
+  unpack) seed $(find spec/data -name '*.gz' -size -100k) ;;
+  *) seed $(find spec/data -name '*.nettrace' -size -300k -o -name '*tracelogging*') ;;
+esac
+
+echo "fuzz $name for $seconds s, $(ls "$corpus" | wc -l) inputs to begin with"
+exec "$program" "$corpus" -max_total_time="$seconds" -timeout=10 \
+  -rss_limit_mb=2048 -max_len=70000 -print_final_stats=1 -verbosity=0 \
+  -artifact_prefix="$(dirname "$program")/$name-"
