@@ -51,14 +51,16 @@ void aux_check_options(lua_State *L, int arg, const char *const *names) {
   }
 }
 
-/* Pushes an option; its type, LUA_TNIL when there is none. */
+/* Pushes an option; its type, LUA_TNIL when there is none. Read raw: what a
+   metamethod made, nothing would keep alive. */
 static int push_option(lua_State *L, int arg, const char *name) {
   if (lua_isnoneornil(L, arg)) {
     lua_pushnil(L);
     return LUA_TNIL;
   }
   luaL_checktype(L, arg, LUA_TTABLE);
-  return lua_getfield(L, arg, name);
+  lua_pushstring(L, name);
+  return lua_rawget(L, arg);
 }
 
 static void wrong_type(lua_State *L, int arg, const char *name,

@@ -1,8 +1,6 @@
 /*
 ** Building a profile from Lua: core.profile_new, p:add and p:set_info.
 */
-#include <string.h>
-
 #include "lua/l_profile.h"
 
 /* A string id that could not be made is PROFILE_NONE; none is that large. */
@@ -170,17 +168,12 @@ static int is_label_list(lua_State *L) {
   return !has_value;
 }
 
-/* Puts a label behind those whose keys are not larger: Lua's tables have no
-   order, and one set must not become several. */
+/* Keeps labels in order: Lua's tables have none, and one set must not become
+   several. */
 static void insert_label(const struct profile *p, struct label *labels,
                          uint32_t n, const struct label *fresh) {
-  const char *key = strtab_get(&p->strings, fresh->key, NULL);
-  while (n > 0
-         && strcmp(strtab_get(&p->strings, labels[n - 1].key, NULL), key)
-                > 0) {
+  for (; n > 0 && profile_label_after(p, &labels[n - 1], fresh); n--)
     labels[n] = labels[n - 1];
-    n--;
-  }
   labels[n] = *fresh;
 }
 

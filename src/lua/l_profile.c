@@ -355,7 +355,10 @@ void profile_open(lua_State *L) {
   aux_class(L, PROFILE_CLASS, methods, meta);
   luaL_setfuncs(L, profile_build_methods, 0);
   luaL_setfuncs(L, profile_report_methods, 0);
+  luaL_setfuncs(L, profile_operate_methods, 0);
   lua_setfield(L, -2, "profile_class");
   lua_pushcfunction(L, profile_new_builder);
   lua_setfield(L, -2, "profile_new");
+  lua_pushcfunction(L, profile_merge);
+  lua_setfield(L, -2, "merge");
 }

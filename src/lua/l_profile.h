@@ -52,8 +52,10 @@ void profile_push_string(lua_State *L, const struct profile *p, uint32_t id);
 /* Methods that other files add to the class. */
 extern const luaL_Reg profile_build_methods[];
 extern const luaL_Reg profile_report_methods[];
+extern const luaL_Reg profile_operate_methods[];
 
-/* core.profile_new. */
+/* core.profile_new and core.merge. */
 int profile_new_builder(lua_State *L);
+int profile_merge(lua_State *L);
 
 #endif

@@ -69,17 +69,6 @@ static void put_value_type(struct encode *e, unsigned field,
   flush_row(e, field);
 }
 
-/* Does label a come after b? Texts first, then numbers, each by key. */
-static int is_after(const struct profile *p, const struct label *a,
-                    const struct label *b) {
-  size_t la, lb;
-  if (a->is_num != b->is_num) return a->is_num;
-  const char *ka = strtab_get(&p->strings, a->key, &la);
-  const char *kb = strtab_get(&p->strings, b->key, &lb);
-  int order = memcmp(ka, kb, la < lb ? la : lb);
-  return order > 0 || (order == 0 && la > lb);
-}
-
 /* Sorts stably: labels of one key keep their order. Sets are short, and one
    that is not has mostly equal keys, so insertion serves. */
 static void sort_labels(const struct profile *p, struct label *labels,
@@ -87,7 +76,7 @@ static void sort_labels(const struct profile *p, struct label *labels,
   for (uint32_t i = 1; i < n; i++) {
     struct label label = labels[i];
     uint32_t k = i;
-    for (; k > 0 && is_after(p, &labels[k - 1], &label); k--)
+    for (; k > 0 && profile_label_after(p, &labels[k - 1], &label); k--)
       labels[k] = labels[k - 1];
     labels[k] = label;
   }

@@ -2,20 +2,15 @@
 ** The samples of profile.proto.
 */
 #include "pprof/decode.h"
+#include "profile/transfer.h"
 
-/*
-** What is reused from sample to sample. Stacks are interned from their root;
-** samples that follow each other often share their outer frames, so the nodes
-** of the last stack are kept and only what differs is looked up. Measured on
-** 10^6 samples of depth 30: this halves the time.
-*/
+/* What is reused from sample to sample. */
 struct sample_reader {
   struct decode *d;
   uint32_t *locations;   uint32_t locations_cap, n_locations;  /* leaf first */
   int64_t *values;       uint32_t values_cap, n_values;
   struct label *labels;  uint32_t labels_cap, n_labels;
-  struct stack_node *last;   uint32_t last_cap, n_last;  /* root first; here
-                                'parent' is the node of the frame itself */
+  struct transfer_path last;
 };
 
 /* Reads one number or a packed list of them through 'put'. */
@@ -114,30 +109,6 @@ static int read_sample(struct sample_reader *r,
   return status == 0 ? 0 : decode_fail_wire(r->d, &w, &f);
 }
 
-/* The node of the stack that was read; STACK_NONE when refused. */
-static uint32_t intern_stack(struct sample_reader *r) {
-  struct stack_table *stacks = &r->d->profile->stacks;
-  uint32_t n = r->n_locations;
-  uint32_t depth = 0;
-  uint32_t node = 0;
-  if (budget_grow(&r->d->budget, (void **)&r->last, &r->last_cap,
-                  sizeof *r->last, n) != 0)
-    return STACK_NONE;
-  while (depth < n && depth < r->n_last
-         && r->last[depth].frame == r->locations[n - 1 - depth])
-    node = r->last[depth++].parent;
-  r->n_last = depth;
-  for (; depth < n; depth++) {
-    uint32_t location = r->locations[n - 1 - depth];
-    node = stacks_push(stacks, node, location);
-    if (node == STACK_NONE) return node;
-    r->last[depth].frame = location;
-    r->last[depth].parent = node;
-  }
-  r->n_last = n;
-  return node;
-}
-
 static int keep_sample(struct sample_reader *r) {
   struct decode *d = r->d;
   struct profile *p = d->profile;
@@ -146,7 +117,8 @@ static int keep_sample(struct sample_reader *r) {
   if (r->n_values != p->n_types)
     return decode_fail(d, "has %lu values for %lu sample types",
                        (unsigned long)r->n_values, (unsigned long)p->n_types);
-  uint32_t stack = intern_stack(r);
+  uint32_t stack = transfer_push_path(&p->stacks, &d->budget, &r->last,
+                                      r->locations, r->n_locations);
   uint32_t labels = profile_label_set(p, r->labels, r->n_labels);
   if (stack == STACK_NONE || labels == PROFILE_NONE
       || profile_add_sample(p, stack, labels, r->values) != 0)
@@ -178,6 +150,6 @@ int decode_samples(struct decode *d) {
   budget_free(&d->budget, r.locations, r.locations_cap, sizeof *r.locations);
   budget_free(&d->budget, r.values, r.values_cap, sizeof *r.values);
   budget_free(&d->budget, r.labels, r.labels_cap, sizeof *r.labels);
-  budget_free(&d->budget, r.last, r.last_cap, sizeof *r.last);
+  budget_free(&d->budget, r.last.last, r.last.cap, sizeof *r.last.last);
   return status;
 }

@@ -151,6 +151,16 @@ uint32_t profile_label_set(struct profile *p, const struct label *labels,
   return t->count++;
 }
 
+int profile_label_after(const struct profile *p, const struct label *a,
+                        const struct label *b) {
+  size_t la, lb;
+  if (a->is_num != b->is_num) return a->is_num;
+  const char *ka = strtab_get(&p->strings, a->key, &la);
+  const char *kb = strtab_get(&p->strings, b->key, &lb);
+  int order = memcmp(ka, kb, la < lb ? la : lb);
+  return order > 0 || (order == 0 && la > lb);
+}
+
 int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
                        const int64_t *values) {
   uint64_t n = (uint64_t)p->n_samples + 1;

@@ -111,6 +111,13 @@ int profile_add_warning(struct profile *p, const char *text, size_t len);
 uint32_t profile_label_set(struct profile *p, const struct label *labels,
                            uint32_t n);
 
+/*
+** Does label a come after b in the order in which pprof writes a set? Texts
+** first, then numbers, each by key; labels of one key keep their order.
+*/
+int profile_label_after(const struct profile *p, const struct label *a,
+                        const struct label *b);
+
 /* Appends a sample ('values' has n_types numbers); 0, or -1 when refused. */
 int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
                        const int64_t *values);
