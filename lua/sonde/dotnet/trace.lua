@@ -1,0 +1,439 @@
+--- A NetTrace trace: what happened in a .NET process, or on a whole machine.
+--
+--    local trace = assert(sonde.open("api.nettrace"))
+--    print(trace:profile{ view = "alloc" }:top{ n = 10 })
+--    for sample in assert(trace:samples()) do … end
+--
+-- A trace is read once, when it is opened, into rows whose number does not
+-- grow with the file. What needs more than that (another range of time, the
+-- order of samples, maps to IL) reads its file again; standard input cannot be
+-- read again, so there it has to be asked for when opening.
+-- @module sonde.dotnet.trace
+local core <const> = require "sonde.c.core"
+local options <const> = require "sonde.base.options"
+local views <const> = require "sonde.dotnet.views"
+
+local trace = {}
+
+local Trace <const> = {}
+Trace.__index = Trace
+Trace.__name = "sonde.Trace"
+
+--- Options of `Trace:profile`.
+trace.profile_options = {
+  { name = "view", type = "string", help = "what is measured; wall or cpu otherwise" },
+  { name = "names", type = "string", choices = { "pretty", "full", "raw" }, default = "pretty",
+    help = "how methods are named" },
+  { name = "labels", type = "boolean", default = true,
+    help = "keep thread, process, type and generation of each sample" },
+  { name = "thread", type = "pattern", many = true,
+    help = "only threads with this id, or whose name matches" },
+  { name = "process", type = "pattern", help = "only the process with this id or name" },
+  { name = "from", type = "duration", help = "leave out what was before this time" },
+  { name = "to", type = "duration", help = "leave out what was after this time" },
+}
+
+--- Options of `Trace:timeline`.
+trace.timeline_options = {
+  { name = "names", type = "string", choices = { "pretty", "full", "raw" }, default = "pretty",
+    help = "how methods are named" },
+}
+
+local function read_all(userdata, source, progress)
+  local taken = 0
+  while true do
+    local n, message, code = userdata:pump(source.input)
+    if n == nil then return message, code end
+    if n == 0 then return nil end
+    taken = taken + n
+    if progress then progress(taken, source.size) end
+  end
+end
+
+-- What could not be read, in words; nil when all is well.
+local function shortcoming(userdata)
+  local counts <const> = userdata:counts()
+  if counts.truncated then
+    return ("file ends early at byte %d; %d events read"):format(counts.bytes, counts.events),
+      "truncated"
+  end
+  if counts.errors > 0 then
+    for _, problem in ipairs(userdata:problems()) do
+      if problem.severity == "error" then
+        local more <const> = counts.errors > 1 and (" (and %d more)"):format(counts.errors - 1)
+        return ("damaged at byte %d: %s%s"):format(problem.offset, problem.text, more or ""),
+          "malformed"
+      end
+    end
+  end
+  if not counts.has_data_block then
+    return "no events: the stream has no event, metadata or stack block", "no_events"
+  end
+end
+
+local FATAL <const> = { not_nettrace = true, unsupported_version = true }
+
+-- Reads a source into a new userdata. Without one nothing could be read.
+local function decode(source, opts)
+  local userdata, refused, refusal = core.trace {
+    groups = opts.groups, timeline = opts.timeline, from_ns = opts.from, to_ns = opts.to,
+    limit = opts.limit,
+  }
+  if userdata == nil then return nil, refused, refusal end
+  local message, code = read_all(userdata, source, opts.progress)
+  if FATAL[code] then return nil, message, code end
+  local finished, why, reason = userdata:finish()
+  if not finished then
+    if FATAL[reason] then return nil, why, reason end
+    if code == nil or reason == "limit" then message, code = why, reason end
+  end
+  local said, kind <const> = shortcoming(userdata)
+  if code == nil or code == "truncated" or code == "malformed" then
+    message, code = said or message, kind or code
+  end
+  return userdata, message, code
+end
+
+local HINTS <const> = {
+  truncated = "sonde inspect %s", malformed = "sonde inspect %s",
+}
+
+local function hint_for(code, name)
+  if code == "limit" then return "--limit 4GiB" end
+  return HINTS[code] and HINTS[code]:format(name)
+end
+
+--- Reads a trace.
+-- @tparam table source of `sonde.base.input`: `input` to pump, `name`, `path`
+--   when it can be opened again, `size`, `progress`
+-- @tparam table opts `limit from to timeline progress`, checked by the caller,
+--   and `groups` (see `core.trace`)
+-- @treturn ?Trace a partial one when the trace is damaged or cut
+-- @treturn ?string message that says what is missing
+-- @treturn ?string code
+-- @treturn ?string hint
+function trace.read(source, opts)
+  local userdata, message, code = decode(source, opts)
+  if message then message = ("%s: %s"):format(source.name, message) end
+  local hint <const> = hint_for(code, source.name)
+  if userdata == nil then return nil, message, code, hint end
+  local info <const> = userdata:info()
+  local self <const> = setmetatable({
+    core = userdata, name = source.name, path = source.path, opts = opts,
+    bytes = source.bytes, profiles = {}, message = message, code = code,
+    version = info.version, clock_frequency = info.clock_frequency,
+    pointer_size = info.pointer_size, process_id = info.process_id,
+  }, Trace)
+  return self, message, code, hint
+end
+
+-- Reads the same input once more, with other options.
+local function read_again(self, more, what)
+  local from <const> = self.path or self.bytes and { bytes = self.bytes, name = self.name }
+  if from == nil then
+    return nil, ("%s: %s needs to read the input a second time, which a stream cannot:"
+      .. " save it to a file first"):format(self.name, what), "unavailable"
+  end
+  local source, message, code = require("sonde.base.input").open(from)
+  if source == nil then return nil, message, code end
+  local kind, why, reason = source:kind()
+  local opts = {}
+  for name, value in pairs(self.opts) do opts[name] = value end
+  for name, value in pairs(more) do opts[name] = value end
+  opts.progress = nil
+  local fresh
+  if kind == "nettrace" then fresh, why, reason = trace.read(source, opts) end
+  source:close()
+  if fresh == nil then return nil, why or self.name .. ": has changed", reason or "malformed" end
+  return fresh
+end
+
+-- The same trace, cut by time or with what was not kept at first. One such
+-- trace is kept, since questions of one kind come in a row.
+local function variant(self, key, more, what)
+  if self.variant_key == key then return self.variant end
+  local fresh, message, code = read_again(self, more, what)
+  if fresh == nil then return nil, message, code end
+  self.variant_key, self.variant = key, fresh
+  return fresh
+end
+
+local function with_timeline(self)
+  if self.opts.timeline then return self end
+  return variant(self, "timeline", { timeline = true }, "the order of samples")
+end
+
+local function cut(self, from, to)
+  if from == nil and to == nil then return self end
+  from = math.max(from or math.mininteger, self.opts.from or math.mininteger)
+  to = math.min(to or math.maxinteger, self.opts.to or math.maxinteger)
+  return variant(self, ("%d-%d"):format(from, to), { from = from, to = to }, "a range of time")
+end
+
+--- Facts of the stream's head: `version clock_frequency sync_ticks pointer_size
+-- processors sampling_ns process_id wall_ns system_time pairs`.
+-- @treturn table
+function Trace:info() return self.core:info() end
+
+--- Counts of the stream, and of what the runtime told; see `core`.
+-- @treturn table
+function Trace:counts() return self.core:counts() end
+
+--- What could not be read or is doubtful: `severity offset text`.
+-- @treturn {table,...}
+function Trace:problems() return self.core:problems() end
+
+--- Where events were lost: `thread process count from_ns to_ns`.
+-- @treturn {table,...}
+function Trace:losses() return self.core:losses() end
+
+--- The threads: `id name process process_name samples managed wall_ns events
+-- lost`.
+-- @treturn {table,...}
+function Trace:threads() return self.core:threads() end
+
+--- The processes of a machine-wide trace: `id name inner_id from_ns to_ns`.
+-- @treturn {table,...}
+function Trace:processes() return self.core:processes() end
+
+--- The types of events: `provider name id version level keywords count bytes
+-- described`.
+-- @treturn {table,...}
+function Trace:types() return self.core:types() end
+
+--- The method bodies: `start size namespace name signature method_id module_id
+-- assembly tier rejit loaded_ns unloaded_ns`.
+-- @treturn {table,...}
+function Trace:methods() return self.core:methods() end
+
+--- The modules: `id assembly_id il_path native_path flags`.
+-- @treturn {table,...}
+function Trace:modules() return self.core:modules() end
+
+--- The full names of the assemblies by their ids.
+-- @treturn table
+function Trace:assemblies()
+  local names = {}
+  for _, row in ipairs(self.core:assemblies()) do names[row.id] = row.name end
+  return names
+end
+
+--- The assembly's id of each module's id.
+-- @treturn table
+function Trace:module_assemblies()
+  local ids = {}
+  for _, row in ipairs(self.core:modules()) do ids[row.id] = row.assembly_id end
+  return ids
+end
+
+--- What the runtime says of itself: `product version sku command_line path os
+-- architecture`.
+-- @treturn table
+function Trace:runtime() return self.core:runtime() end
+
+--- The garbage collections: `number generation reason type start_ns end_ns
+-- pause_ns pauses heap_bytes`.
+-- @treturn {table,...}
+function Trace:gcs() return self.core:gcs() end
+
+--- The pauses that collections caused: `start_ns end_ns gc thread`.
+-- @treturn {table,...}
+function Trace:pauses() return self.core:pauses() end
+
+--- The heap after the last collection; nil when unknown.
+-- @treturn ?table
+function Trace:heap() return self.core:heap() end
+
+--- The exceptions by type: `type count message hresult first_ns last_ns`.
+-- @treturn {table,...}
+function Trace:exceptions() return self.core:exceptions() end
+
+--- Waits for contended locks: `count reported_ns between_ns longest_ns`.
+-- @treturn table
+function Trace:contention() return self.core:contention() end
+
+--- The methods compiled while the trace ran: `namespace name signature time_ns
+-- il_size native_size tier started finished first_ns`.
+-- @treturn {table,...}
+function Trace:jits() return self.core:jits() end
+
+--- How the sampler worked: `passes period_ns gaps`.
+-- @treturn table
+function Trace:sampling() return self.core:sampling() end
+
+--- From native offsets to IL offsets, for each compiled method: `method_id
+-- rejit il native`. Reads the trace again.
+-- @treturn ?{table,...}
+-- @treturn ?string message
+-- @treturn ?string code
+function Trace:il_maps()
+  local other, message, code = variant(self, "il_maps", { groups = { "il_maps" } }, "il_maps")
+  if other == nil then return nil, message, code end
+  return other.core:il_maps()
+end
+
+--- The views that this trace can give, the default one first.
+-- @treturn {string,...}
+function Trace:views()
+  return views.available(self.core)
+end
+
+local function matches(rex, pattern, id, name)
+  if pattern == tostring(id) then return true end
+  return name ~= nil and rex.find(name, pattern) ~= nil
+end
+
+local function thread_name(row)
+  return row.name or ("Thread (%d)"):format(row.id)
+end
+
+-- A byte for each thread: does it belong to what was asked for?
+local function thread_mask(self, opts)
+  local threads <const> = opts.thread and #opts.thread > 0 and opts.thread or nil
+  if threads == nil and opts.process == nil then return nil end
+  local rex <const> = require "rex_pcre2"
+  local bytes = {}
+  for i, row in ipairs(self:threads()) do
+    local kept = opts.process == nil
+      or row.process ~= nil and matches(rex, opts.process, row.process, row.process_name)
+    local hit = threads == nil
+    for _, pattern in ipairs(threads or {}) do
+      hit = hit or matches(rex, pattern, row.id, thread_name(row))
+    end
+    bytes[i] = kept and hit and "\1" or "\0"
+  end
+  local mask <const> = table.concat(bytes)
+  if mask:find("\1", 1, true) then return mask end
+  local what = threads and "no thread " .. table.concat(threads, ", ")
+    or "no process " .. opts.process
+  return nil, ("%s: %s"):format(self.name, what), "not_found"
+end
+
+local function describe(self, profile, view, facts)
+  profile:set_info { comments = views.comments(self, view, facts) }
+  if profile.set_view then profile:set_view(view) end
+end
+
+local function make_profile(self, view, opts)
+  local mask, message, code = thread_mask(self, opts)
+  if message then return nil, message, code end
+  local profile, facts, why = self.core:profile {
+    view = view, names = opts.names, labels = opts.labels, threads = mask,
+  }
+  if profile == nil then return nil, ("%s: %s"):format(self.name, facts), why end
+  describe(self, profile, view, facts)
+  return profile, facts
+end
+
+-- Profiles are values, so the same question may get the same object.
+local function cached_profile(self, view, opts)
+  if opts.process or opts.thread and #opts.thread > 0 then
+    return make_profile(self, view, opts)
+  end
+  local key <const> = ("%s %s %s"):format(view, opts.names, opts.labels)
+  local known <const> = self.profiles[key]
+  if known then return known.profile, known.facts end
+  local profile, facts, code = make_profile(self, view, opts)
+  if profile == nil then return nil, facts, code end
+  self.profiles = { [key] = { profile = profile, facts = facts } }
+  return profile, facts
+end
+
+--- A profile of the trace.
+-- @tparam ?table opts `view` (`wall samples running managed alloc exception
+--   contention gc jit`; of machine-wide traces `cpu cswitch` and other kinds),
+--   `names`, `labels`, `thread` (id or pattern, or a list), `process`, `from`,
+--   `to`
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code `no_samples` when the trace has no events for the view,
+--   `not_found` for an unknown view, thread or process
+-- @treturn ?string hint
+function Trace:profile(opts)
+  opts = opts or {}
+  if type(opts.thread) ~= "table" and opts.thread ~= nil then
+    local given <const> = opts
+    opts = {}
+    for name, value in pairs(given) do opts[name] = value end
+    opts.thread = { tostring(given.thread) }
+  end
+  if math.type(opts.process) == "integer" then opts.process = tostring(opts.process) end
+  opts = options.check(trace.profile_options, opts, "trace:profile")
+  local self_cut, message, code = cut(self, opts.from, opts.to)
+  if self_cut == nil then return nil, message, code end
+  local view, why, reason, hint = views.choose(self_cut, opts.view)
+  if view == nil then return nil, why, reason, hint end
+  local profile, facts, failure = cached_profile(self_cut, view, opts)
+  if profile == nil then return nil, facts, failure end
+  return profile
+end
+
+--- How many frames of all samples have a name.
+-- @treturn integer frames
+-- @treturn integer how many of them have none
+-- @treturn integer samples whose stack the runtime cut at 100 frames
+function Trace:frames()
+  local view <const> = views.of_samples(self.core)
+  if view == nil then return 0, 0, 0 end
+  local _, facts = cached_profile(self, view, { names = "pretty", labels = true })
+  return facts.frames or 0, facts.unresolved or 0, facts.cut_samples or 0
+end
+
+--- The samples in order of time, over one profile of stacks.
+-- @tparam ?table opts `names`
+-- @treturn ?Timeline `threads`, `profile`, `each`
+-- @treturn ?string message
+-- @treturn ?string code
+function Trace:timeline(opts)
+  opts = options.check(trace.timeline_options, opts, "trace:timeline")
+  local other, message, code = with_timeline(self)
+  if other == nil then return nil, message, code end
+  return other.core:timeline(opts)
+end
+
+--- Iterates over the thread samples in order of time: `timestamp` (nanoseconds
+-- on the trace's clock), `time_ns` (from the session's start), `weight_ns`,
+-- `thread_id`, `managed`, `frames` (innermost first: `ip method type assembly`;
+-- the last three are empty where no method is known). Samples on one stack
+-- share their list of frames: it is read-only.
+-- @treturn ?function
+-- @treturn ?string message
+-- @treturn ?string code
+function Trace:samples()
+  local other, message, code = with_timeline(self)
+  if other == nil then return nil, message, code end
+  return other.core:samples()
+end
+
+--- The events, one by one, each with its decoded payload. Reads the trace
+-- again.
+-- @tparam ?table opts as for `sonde.events`
+-- @treturn ?Events
+-- @treturn ?string message
+-- @treturn ?string code
+function Trace:events(opts)
+  local from <const> = self.path or self.bytes and { bytes = self.bytes, name = self.name }
+  if from == nil then
+    return nil, ("%s: events need to read the input a second time, which a stream cannot:"
+      .. " save it to a file first"):format(self.name), "unavailable"
+  end
+  return require("sonde.dotnet.events").open(from, opts)
+end
+
+--- Frees the memory now instead of when it is collected.
+function Trace:close()
+  self.core:close()
+  if self.variant then self.variant:close() end
+end
+
+Trace.__close = Trace.close
+
+function Trace:__tostring()
+  local counts <const> = self.core:counts()
+  return ("trace %s (NetTrace %s, %d events, %d samples, %d methods, %d lost)"):format(
+    self.name, self.version or "?", counts.events,
+    counts.samples_external + counts.samples_managed + counts.samples_error,
+    counts.methods, counts.lost)
+end
+
+return trace
