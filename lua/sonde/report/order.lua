@@ -68,7 +68,7 @@ end
 -- @treturn integer time of the last one
 function order.walk(timeline, thread, number, emit)
   local open, path, depth = {}, {}, 0
-  local first, now, stop
+  local first, now, stop, last
   local function close(to, at)
     for i = depth, to + 1, -1 do emit(false, open[i], at) end
     depth = to
@@ -77,16 +77,20 @@ function order.walk(timeline, thread, number, emit)
     if first == nil then first, now, stop = time, time, time end
     if time > stop then
       close(0, stop)
-      now = stop
+      now, last = stop, nil
     end
     now = math.max(now, time)
-    local n <const> = lay_out(stack, number, path)
-    close(shared(open, depth, path, n), now)
-    for i = depth + 1, n do
-      open[i] = path[i]
-      emit(true, path[i], now)
+    -- A timeline gives equal stacks as one table, and a thread that waits has
+    -- the same one thousands of times.
+    if stack ~= last then
+      local n <const> = lay_out(stack, number, path)
+      close(shared(open, depth, path, n), now)
+      for i = depth + 1, n do
+        open[i] = path[i]
+        emit(true, path[i], now)
+      end
+      depth, last = n, stack
     end
-    depth = n
     stop = math.max(now, now + weight)
   end
   if first == nil then return nil end

@@ -127,9 +127,11 @@ local function write_aggregated(profile, opts, out)
 end
 
 local function title_of(thread)
-  local name = thread.name ~= "" and thread.name or "thread"
-  if thread.process and thread.process ~= "" then name = thread.process .. ", " .. name end
-  return ("%s (%s)"):format(name, thread.id)
+  local id, name = tostring(thread.id), thread.name
+  if name == "" then name = "thread " .. id end
+  if not name:find(id, 1, true) then name = ("%s (%s)"):format(name, id) end
+  if (thread.process or "") ~= "" then name = thread.process .. ", " .. name end
+  return name
 end
 
 local function put_evented(to, timeline, i, title, number)
