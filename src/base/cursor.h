@@ -16,8 +16,10 @@ struct cursor {
   int failed;            /* sticky; values read since are zero */
 };
 
+/* 'data' may be NULL when there is none. */
 static inline struct cursor cur_over(const void *data, size_t size) {
-  struct cursor c = {(const uint8_t *)data, (const uint8_t *)data + size, 0};
+  const uint8_t *start = data != NULL ? data : (const void *)"";
+  struct cursor c = {start, start + size, 0};
   return c;
 }
 

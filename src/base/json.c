@@ -34,7 +34,7 @@ static void put_special(struct buffer *out, uint8_t byte) {
 }
 
 void json_string(struct buffer *out, const char *text, size_t len) {
-  const uint8_t *p = (const uint8_t *)text;
+  const uint8_t *p = (const uint8_t *)(len > 0 ? text : "");
   const uint8_t *end = p + len;
   buf_u8(out, '"');
   while (p < end) {

@@ -278,7 +278,7 @@ static int read_plain_blobs(struct nt_reader *r, struct cursor *block,
     struct cursor in = cur_over(c.at, size < left ? size : left);
     read_plain(&in, &b, r->v6);
     const uint8_t *payload = cur_take(&in, b.size);
-    if (c.failed || payload == NULL || size > left) {
+    if (c.failed || in.failed || size > left) {
       blob_problem(r, &b, b.size, offset);
       return 0;
     }
@@ -360,7 +360,7 @@ int blob_read_v3(struct nt_reader *r, struct cursor *c, uint64_t base) {
     const uint8_t *ids = cur_take(&in, 32);
     b.size = cur_u32(&in);
     const uint8_t *payload = cur_take(&in, b.size);
-    if (body == NULL || payload == NULL) {
+    if (body == NULL || in.failed) {
       b.size = body == NULL ? size : b.size;
       blob_problem(r, &b, body == NULL ? left : b.size, offset);
       return 0;

@@ -30,6 +30,12 @@ int block_read(struct nt_reader *r, enum block_kind kind, const uint8_t *data,
   struct cursor c = cur_over(data, size);
   r->counts.blocks[kind]++;
   if (size > r->counts.largest_block) r->counts.largest_block = size;
+  if (kind == BLOCK_TRACE && r->info.present) {
+    /* Times already given out would change their meaning. */
+    reader_problem(r, PROBLEM_REDEFINED, offset,
+                   "a second Trace object is ignored");
+    return 0;
+  }
   if (kind == BLOCK_TRACE) {
     if (r->v6) trace_read_block(r, &c, offset);
     else trace_read_object(r, &c, offset);

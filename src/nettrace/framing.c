@@ -238,7 +238,8 @@ static struct step step_resync(struct nt_reader *r, const uint8_t *p,
                                size_t n) {
   size_t window = HEAD_BYTES + NAME_MAX_BYTES;
   if (n < window) return wants(window);
-  for (size_t i = 0; i + window <= n; i++) {
+  /* The place where reading failed once would fail again. */
+  for (size_t i = r->offset == r->resync_from; i + window <= n; i++) {
     if (!object_begins(p + i, n - i)) continue;
     reader_problem(r, PROBLEM_SKIPPED, r->resync_from,
                    "%llu damaged bytes are skipped",

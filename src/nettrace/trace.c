@@ -54,6 +54,14 @@ static void repair_clock(struct nt_reader *r, uint64_t offset) {
   }
 }
 
+/* What a short Trace object lacks was read as zero, and is repaired. */
+static void check_whole(struct nt_reader *r, const struct cursor *c,
+                        uint64_t offset) {
+  if (c->failed)
+    reader_problem(r, PROBLEM_BLOCK, offset, "the Trace object is cut short");
+  repair_clock(r, offset);
+}
+
 void trace_read_object(struct nt_reader *r, struct cursor *c,
                        uint64_t offset) {
   struct nt_info *info = &r->info;
@@ -65,8 +73,8 @@ void trace_read_object(struct nt_reader *r, struct cursor *c,
   info->has_process_id = 1;
   info->processors = cur_u32(c);
   info->sampling_ns = cur_u32(c);
-  info->present = !c->failed;
-  if (info->present) repair_clock(r, offset);
+  info->present = 1;
+  check_whole(r, c, offset);
 }
 
 /* A decimal number; 0 when the text is something else or too large. */
@@ -120,9 +128,8 @@ void trace_read_block(struct nt_reader *r, struct cursor *c,
   info->frequency = cur_i64(c);
   info->pointer_size = cur_u32(c);
   int32_t pairs = cur_i32(c);
-  info->present = !c->failed;
-  if (!info->present) return;
-  repair_clock(r, offset);
+  info->present = 1;
+  check_whole(r, c, offset);
   for (int32_t i = 0; i < pairs && !c->failed; i++) {
     if (read_pair(r, c) != 0) return;
   }
