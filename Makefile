@@ -35,7 +35,7 @@ LIBS = -lz -lm
 # The pure folders need no Lua and no system: fuzzers link them alone.
 PURE    := $(wildcard $(addprefix src/,$(addsuffix /*.c,\
              base profile pprof nettrace clr ipc text)))
-SOURCES := $(PURE) $(wildcard src/lua/*.c)
+SOURCES := $(PURE) $(wildcard src/sys/*.c src/lua/*.c)
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 LINTED  := $(SOURCES:src/%.c=$(BUILD)/lint/%.o)
 MODULE  := $(BUILD)/lua/sonde/c/core.so

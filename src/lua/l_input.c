@@ -164,6 +164,12 @@ const uint8_t *input_fill(struct input *in, size_t *size) {
   return data != NULL ? data : (const uint8_t *)"";
 }
 
+void input_lend(struct input *in, const uint8_t *data, size_t size) {
+  in->raw.at = data;
+  in->raw.end = data + size;
+  in->raw_position += size;
+}
+
 int input_fail(lua_State *L, const struct input *in) {
   const char *code = in->code != NULL ? in->code : "unavailable";
   if (in->name == NULL) return aux_fail(L, code, "%s", in->message);
@@ -220,7 +226,7 @@ static int acquire(lua_State *L, struct input *in, int arg) {
 ** core.input(source [, name]): a file handle, a descriptor's number or a
 ** string of bytes. A handle or descriptor stays the caller's to close.
 */
-static int input_new(lua_State *L) {
+int input_new(lua_State *L) {
   luaL_argcheck(L, lua_type(L, 1) == LUA_TSTRING || lua_isinteger(L, 1)
                    || luaL_testudata(L, 1, LUA_FILEHANDLE) != NULL,
                 1, "string, file or descriptor expected");

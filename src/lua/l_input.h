@@ -26,6 +26,15 @@ struct input *input_test(lua_State *L, int arg);
 */
 const uint8_t *input_fill(struct input *in, size_t *size);
 
+/* core.input itself. */
+int input_new(lua_State *L);
+
+/*
+** Gives an input that was made of a string other bytes to take; they must
+** stay until they were taken or others are lent.
+*/
+void input_lend(struct input *in, const uint8_t *data, size_t size);
+
 /* Pushes nil, the message and the code of a failed read; returns 3. */
 int input_fail(lua_State *L, const struct input *in);
 

@@ -13,6 +13,7 @@
 
 #include "lua/l_aux.h"
 #include "lua/l_core.h"
+#include "sys/signals.h"
 
 /* core.isatty(fd) */
 static int system_isatty(lua_State *L) {
@@ -78,6 +79,7 @@ static void on_signal(int number) {
   int when = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
   if (interrupted_state != NULL)
     lua_sethook(interrupted_state, stop_hook, when, 1);
+  signals_wake();   /* an event loop that waits runs no Lua */
 }
 
 /* core.catch_signal(number): it raises "interrupted!" in the main state. */

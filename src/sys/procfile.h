@@ -1,0 +1,17 @@
+/*
+** Files of /proc and their like: small, made when they are read, without a
+** size of their own. Functions return a negative errno when they fail.
+*/
+#ifndef SONDE_SYS_PROCFILE_H
+#define SONDE_SYS_PROCFILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+** Reads at most 'size' bytes from the start of a file; how many there were.
+** Never waits: a path of another process's choosing may name a pipe.
+*/
+ssize_t procfile_read(const char *path, void *data, size_t size);
+
+#endif

@@ -1,0 +1,66 @@
+#define _GNU_SOURCE
+#include "sys/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define MOST 65
+
+/* A handler reaches nothing but statics. */
+static volatile sig_atomic_t counts[MOST];
+static volatile sig_atomic_t wake_fd = -1;
+
+void signals_wake(void) {
+  uint64_t one = 1;
+  int error = errno;
+  if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0) {
+    /* Full means readable already; nothing else can be done in a handler. */
+  }
+  errno = error;
+}
+
+static void on_signal(int number) {
+  if (number > 0 && number < MOST) counts[number] = counts[number] + 1;
+  signals_wake();
+}
+
+static int set_action(int number, void (*handler)(int)) {
+  struct sigaction action;
+  if (number <= 0 || number >= MOST) return -EINVAL;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handler;
+  return sigaction(number, &action, NULL) == 0 ? 0 : -errno;
+}
+
+int signals_watch(int number) {
+  if (number > 0 && number < MOST) counts[number] = 0;
+  return set_action(number, on_signal);
+}
+
+int signals_release(int number) {
+  return set_action(number, SIG_DFL);
+}
+
+unsigned signals_count(int number) {
+  return number > 0 && number < MOST ? (unsigned)counts[number] : 0;
+}
+
+int signals_fd(void) {
+  if (wake_fd < 0) {
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0) return -errno;
+    wake_fd = fd;
+  }
+  return wake_fd;
+}
+
+void signals_calm(void) {
+  uint64_t count;
+  if (wake_fd >= 0 && read(wake_fd, &count, sizeof count) < 0) {
+    /* It was quiet already. */
+  }
+}

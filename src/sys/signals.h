@@ -1,0 +1,26 @@
+/*
+** Signals as counts, and a descriptor that becomes readable with each, so
+** that an event loop that waits hears of one. Decision: this is for the
+** command alone; a library does not touch its host's signals.
+*/
+#ifndef SONDE_SYS_SIGNALS_H
+#define SONDE_SYS_SIGNALS_H
+
+/* Counts a signal from now on, until it is released. 0 or a negative errno. */
+int signals_watch(int number);
+
+/* Gives a signal its default action back. */
+int signals_release(int number);
+
+/* How often a watched signal came. */
+unsigned signals_count(int number);
+
+/* A descriptor that is readable after a signal; signals_calm makes it quiet
+** again. A negative errno when there is none. */
+int signals_fd(void);
+void signals_calm(void);
+
+/* For handlers: makes the descriptor readable. */
+void signals_wake(void);
+
+#endif
