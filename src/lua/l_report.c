@@ -8,6 +8,7 @@
 #include "profile/calltree.h"
 #include "profile/graph.h"
 #include "profile/saturate.h"
+#include "profile/tags.h"
 
 static const char *const by_names[] = {
   "function", "filefunction", "file", "line", "address", "module", NULL
@@ -136,6 +137,72 @@ static int run_graph(lua_State *L, struct profile *p, enum nodes_by by,
   return status > LUA_OK ? lua_error(L) : results;
 }
 
+struct tags_job {
+  struct tags tags;
+  const struct profile *profile;
+};
+
+/* Pushes one value of a label as a node: a text, or a number and its unit. */
+static void push_tag(lua_State *L, struct tags_job *job,
+                     const struct tag *tag) {
+  int64_t value = saturate_divide(tag->value, tag->count,
+                                  &job->tags.saturated);
+  lua_createtable(L, 0, 5);
+  if (tag->is_num) {
+    lua_pushfstring(L, "%I", (LUAI_UACINT)tag->num);
+    lua_setfield(L, -2, "name");
+    aux_set_integer(L, "num", tag->num);
+    profile_push_string(L, job->profile, tag->unit);
+    lua_setfield(L, -2, "unit");
+  }
+  else {
+    profile_push_string(L, job->profile, tag->str);
+    lua_setfield(L, -2, "name");
+  }
+  aux_set_integer(L, "flat", value);
+  aux_set_integer(L, "cum", value);
+}
+
+static int push_tags(lua_State *L) {
+  struct tags_job *job = lua_touserdata(L, 1);
+  struct tags *t = &job->tags;
+  lua_createtable(L, 0, 6);
+  lua_createtable(L, (int)t->n_rows, 0);
+  for (uint32_t i = 0; i < t->n_rows; i++) {
+    push_tag(L, job, &t->rows[i]);
+    aux_seti(L, -2, (uint64_t)i + 1);
+  }
+  lua_setfield(L, -2, "nodes");
+  lua_newtable(L);
+  lua_setfield(L, -2, "edges");
+  aux_set_integer(L, "missing", saturate_divide(t->missing, t->missing_count,
+                                                &t->saturated));
+  return 1;
+}
+
+/* The graph of a label's values: nodes without frames and edges. */
+static int run_tags(lua_State *L, struct profile *p, const char *key,
+                    const struct graph_options *o) {
+  struct tags_job job = {.profile = p};
+  uint32_t id = strtab_find(&p->strings, key, strlen(key));
+  int status = tags_init(&job.tags, p, id, o->type, o->divisor);
+  int results = 1;
+  if (status == 0) {
+    lua_pushcfunction(L, push_tags);
+    lua_pushlightuserdata(L, &job);
+    status = lua_pcall(L, 1, 1, 0);
+  }
+  else results = aux_no_memory(L);
+  tags_free(&job.tags);
+  if (status > LUA_OK) return lua_error(L);
+  int saturated = 0;
+  if (results == 1) {
+    aux_set_integer(L, "total", profile_sum(p, o->type, 1, &saturated));
+    aux_set_integer(L, "sum", profile_sum(p, o->type, 0, &saturated));
+  }
+  return results;
+}
+
 static int profile_graph(lua_State *L) {
   static const char *const names[] = {
     "type", "by", "edges", "mean", "keep", "node_of", NULL
@@ -151,6 +218,8 @@ static int profile_graph(lua_State *L) {
   o.divisor = aux_opt_boolean(L, 2, "mean", 0) ? 0 : PROFILE_NONE;
   o.with_edges = aux_opt_boolean(L, 2, "edges", 0);
   o.keep = profile_mask_option(L, 2, "keep", frames->count);
+  const char *by = aux_opt_string(L, 2, "by", by_names[0], NULL);
+  if (strncmp(by, "label:", 6) == 0) return run_tags(L, p, by + 6, &o);
   struct graph_job job = {.with_edges = o.with_edges};
   job.with_frames = aux_opt_boolean(L, 2, "node_of", 0);
   return run_graph(L, p, by_option(L, 2), &o, &job);
