@@ -3,6 +3,7 @@
 -- others, and swapping the sides only turns the signs.
 -- @module sonde.diff
 local core <const> = require "sonde.c.core"
+local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local reports <const> = require "sonde.report"
 local scope <const> = require "sonde.report.scope"
@@ -82,9 +83,9 @@ function Diff:__tostring()
 end
 
 -- Adds a side's values by name to `rows`, under `field`.
-local function collect(one, by, measure, rows, field)
-  local graph <const> = one.profile:graph { type = one.index, by = by }
-  for _, node in ipairs(graph.nodes) do
+local function collect(one, opts, rows, field)
+  local measure <const> = opts.cum and "cum" or "flat"
+  for _, node in ipairs(nodes.list(one.profile, one.index, opts)) do
     local row = rows[node.name] or { name = node.name, before = 0, after = 0 }
     row[field] = node[measure] * one.worth
     rows[node.name] = row
@@ -131,7 +132,7 @@ local function to_shares(row, self)
 end
 
 --- The rows: what each function had before and has after.
--- @tparam ?table opts `by` (as in top), `cum` (values with callees)
+-- @tparam ?table opts `by`, `label` (as in top), `cum` (values with callees)
 -- @treturn {table,...} `{ name, before, after, change, relative, unit }`, the
 --   largest change first; `relative` is a percentage of before, or "new" or
 --   "gone" where one side is 0. When normalized, values are percentages of
@@ -139,9 +140,8 @@ end
 function Diff:rows(opts)
   opts = opts or {}
   local found, rows = {}, {}
-  local measure <const> = opts.cum and "cum" or "flat"
-  collect(self.from, opts.by, measure, found, "before")
-  collect(self.to, opts.by, measure, found, "after")
+  collect(self.from, opts, found, "before")
+  collect(self.to, opts, found, "after")
   for _, row in pairs(found) do
     if row.before ~= 0 or row.after ~= 0 then
       row.unit = self.unit

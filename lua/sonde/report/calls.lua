@@ -11,38 +11,42 @@ calls.labels_option = {
   help = "put the value of this label (thread, process, …) in front of each stack",
 }
 
--- The value of a label in a set, as the name of a frame.
+-- The value of a label in a set, as text.
 local function value_of(labels, key)
   local values <const> = labels[key]
-  if values == nil then return key .. " <none>" end
+  if values == nil then return "<none>" end
   local words = {}
   for i, value in ipairs(values) do words[i] = tostring(value) end
-  return key .. " " .. table.concat(words, ",")
+  return table.concat(words, ",")
 end
 
 --- Divides a profile by the values of a label.
 -- @param profile
 -- @tparam string key
 -- @tparam integer index sample type whose totals order the parts
--- @treturn {table,...} each `{ name, profile, total }`, the largest first
+-- @treturn {table,...} each `{ value, name, profile, total }`, the largest first;
+--   `name` is key and value
 function calls.split(profile, key, index)
   local sets <const> = profile:label_sets()
   local values, members = {}, {}
   for i, labels in ipairs(sets) do
-    local name = value_of(labels, key)
-    if members[name] == nil then
-      members[name] = {}
-      values[#values + 1] = name
+    local value = value_of(labels, key)
+    if members[value] == nil then
+      members[value] = {}
+      values[#values + 1] = value
     end
-    members[name][i] = true
+    members[value][i] = true
   end
   local parts = {}
-  for _, name in ipairs(values) do
+  for _, value in ipairs(values) do
     local bytes = {}
-    for i = 1, #sets do bytes[i] = members[name][i] and "\1" or "\0" end
+    for i = 1, #sets do bytes[i] = members[value][i] and "\1" or "\0" end
     local part = assert(profile:filter_labels(table.concat(bytes)))
     if #part > 0 then
-      parts[#parts + 1] = { name = name, profile = part, total = part:total(index, true) }
+      parts[#parts + 1] = {
+        value = value, name = key .. " " .. value, profile = part,
+        total = part:total(index, true),
+      }
     end
   end
   table.sort(parts, function(a, b)

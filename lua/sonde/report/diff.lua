@@ -1,5 +1,6 @@
 --- What changed between two profiles, function by function.
 -- @module sonde.report.diff
+local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
@@ -17,9 +18,7 @@ report.options = options.join({
     help = "rows to print, 0 for all; 20 otherwise" },
   { name = "cum", type = "boolean", default = false,
     help = "compare values with callees" },
-  { name = "by", type = "string", default = "function", argname = "WHAT",
-    help = "as in top" },
-}, options.select(scope.options, { "unit" }))
+}, nodes.options, options.select(scope.options, { "unit" }))
 
 local DEFAULT_ROWS <const> = 20
 -- From here on the totals differ so much that values say little.
@@ -131,7 +130,7 @@ function report.write(diff, opts, out)
   to:lines(header(diff))
   to:putf("Showing %d of %d rows, %s\n", last, #rows,
     opts.cum and "values with callees (cum)" or "own values (flat)")
-  to:putf(FORMAT, "before", "after", "change", "relative", opts.by)
+  to:putf(FORMAT, "before", "after", "change", "relative", opts.label or opts.by)
   local function put(row)
     to:putf(FORMAT, print(row.before), print(row.after), signed(print, row.change),
       diff.relative_text(row.relative), scope.name(row.name))

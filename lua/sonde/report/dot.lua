@@ -1,6 +1,7 @@
 --- The graph of calls for Graphviz: size shows the own value, colour and
 -- arrows the value that flows.
 -- @module sonde.report.dot
+local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
@@ -13,8 +14,8 @@ dot.summary = "the graph of calls for Graphviz: dot -Tsvg"
 dot.takes = "profile"
 dot.extensions = { "dot", "gv" }
 dot.options = options.join({
-  { name = "n", type = "integer", short = "n", default = 80, min = 0,
-    help = "functions to draw, those with the largest cum; 0 for all" },
+  { name = "n", type = "integer", short = "n", min = 0,
+    help = "functions to draw, those with the largest cum, 0 for all; 80 otherwise" },
   { name = "node_min", type = "number", default = 0.5, min = 0, max = 100,
     argname = "PERCENT", help = "leave out functions below this share of the total" },
   { name = "edge_min", type = "number", default = 0.1, min = 0, max = 100,
@@ -23,6 +24,7 @@ dot.options = options.join({
 
 local magnitude <const> = scope.magnitude
 local MAX_LINE <const> = 60
+local DEFAULT_NODES <const> = 80
 
 -- A word of the dot language. What came from outside is printable already, so
 -- the only line breaks are those that `breaks` asks for.
@@ -83,11 +85,11 @@ end
 -- functions are not.
 local function choose(about, opts)
   local graph <const> = about.profile:graph { type = about.index, node_of = true }
-  local least <const> = cutoff(graph, opts.node_min)
+  local least <const>, most <const> = cutoff(graph, opts.node_min), opts.n or DEFAULT_NODES
   local order, kept, n = table.move(graph.nodes, 1, #graph.nodes, 1, {}), {}, 0
   table.sort(order, by_cum)
   for _, node in ipairs(order) do
-    if opts.n ~= 0 and n == opts.n then break end
+    if most ~= 0 and n == most then break end
     if magnitude(node.cum) >= least then kept[node], n = true, n + 1 end
   end
   local bytes = {}
@@ -95,15 +97,6 @@ local function choose(about, opts)
     bytes[i] = kept[graph.nodes[number]] and "\1" or "\0"
   end
   return table.concat(bytes), #order - n, cutoff(graph, opts.edge_min)
-end
-
-local function smallest_of(nodes)
-  local smallest = 0
-  for _, node in ipairs(nodes) do
-    local value = magnitude(node.flat ~= 0 and node.flat or node.cum)
-    if value > 0 and (smallest == 0 or value < smallest) then smallest = value end
-  end
-  return smallest
 end
 
 local function trimmed(about, value)
@@ -125,10 +118,10 @@ local function write_node(to, about, node, number, largest)
     colour(node.cum, about.whole), colour(node.cum, about.whole, true))
 end
 
-local function write_edge(to, about, edge, nodes)
+local function write_edge(to, about, edge, rows)
   local part <const> = about.whole == 0 and 0 or magnitude(edge.value) / about.whole
   local words <const> = quoted(("%s -> %s (%s)"):format(
-    text.printable(nodes[edge.from].name), text.printable(nodes[edge.to].name),
+    text.printable(rows[edge.from].name), text.printable(rows[edge.to].name),
     about:value(edge.value)))
   to:putf('N%d -> N%d [label=" %s%s" weight=%d penwidth=%d color="%s" tooltip=%s '
     .. "labeltooltip=%s%s]\n", edge.from, edge.to, about:value(edge.value),
@@ -174,7 +167,7 @@ function dot.write(profile, opts, out)
   if about == nil then return nil, message, code end
   local mask, dropped, edge_least = choose(about, opts)
   local graph <const> = profile:graph { type = about.index, edges = true, keep = mask }
-  about:choose_unit(smallest_of(graph.nodes))
+  about:choose_unit(nodes.smallest(graph.nodes))
   local to <const> = sink.new(out)
   to:putf("digraph %s {\n", quoted(about:title()))
   to:put('node [style=filled shape=box fillcolor="#f8f8f8" fontname="sans-serif"]\n')

@@ -1,5 +1,6 @@
 --- Chosen functions between their callers and their callees.
 -- @module sonde.report.peek
+local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local rex <const> = require "rex_pcre2"
 local scope <const> = require "sonde.report.scope"
@@ -15,9 +16,7 @@ peek.extensions = {}
 peek.options = options.join({
   { name = "pattern", type = "pattern", default = ".",
     help = "functions to show; all otherwise" },
-  { name = "by", type = "string", default = "function", argname = "WHAT",
-    help = "as in top" },
-}, scope.options)
+}, options.select(nodes.options, { "by" }), scope.options)
 
 local magnitude <const> = scope.magnitude
 
@@ -45,30 +44,30 @@ end
 
 local function matching(graph, pattern)
   local regex <const> = rex.new(pattern)
-  local nodes = {}
+  local found = {}
   for _, node in ipairs(graph.nodes) do
     if (node.flat ~= 0 or node.cum ~= 0) and regex:find(node.name) then
-      nodes[#nodes + 1] = node
+      found[#found + 1] = node
     end
   end
-  table.sort(nodes, function(a, b)
+  table.sort(found, function(a, b)
     local x, y = magnitude(a.flat), magnitude(b.flat)
     if x ~= y then return x > y end
     return a.name < b.name
   end)
-  return nodes
+  return found
 end
 
 local function look(profile, opts)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
   local graph <const> = profile:graph { type = about.index, by = opts.by, edges = true }
-  local nodes <const> = matching(graph, opts.pattern)
-  if #nodes == 0 then
+  local found <const> = matching(graph, opts.pattern)
+  if #found == 0 then
     return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "not_found"
   end
   local callers, callees = neighbours(graph)
-  return about, nodes, callers, callees
+  return about, found, callers, callees
 end
 
 --- Iterates over the functions, for `--json`.
@@ -79,12 +78,12 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function peek.rows(profile, opts)
-  local about, nodes, callers, callees = look(profile, opts)
-  if about == nil then return nil, nodes, callers end
+  local about, found, callers, callees = look(profile, opts)
+  if about == nil then return nil, found, callers end
   local i = 0
   return function()
     i = i + 1
-    local node <const> = nodes[i]
+    local node <const> = found[i]
     return node and {
       schema = i == 1 and 1 or nil, name = node.name, flat = node.flat, cum = node.cum,
       unit = about.unit, callers = callers[node] or {}, callees = callees[node] or {},
@@ -100,15 +99,6 @@ local function write_neighbours(to, about, node, list)
   end
 end
 
-local function smallest_of(nodes)
-  local smallest = 0
-  for _, node in ipairs(nodes) do
-    local value = magnitude(node.flat ~= 0 and node.flat or node.cum)
-    if value > 0 and (smallest == 0 or value < smallest) then smallest = value end
-  end
-  return smallest
-end
-
 --- Writes a block for each function: callers above, callees below.
 -- @param profile
 -- @tparam table opts checked options
@@ -117,20 +107,20 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function peek.write(profile, opts, out)
-  local about, nodes, callers, callees = look(profile, opts)
-  if about == nil then return nil, nodes, callers end
-  about:choose_unit(smallest_of(nodes))
+  local about, found, callers, callees = look(profile, opts)
+  if about == nil then return nil, found, callers end
+  about:choose_unit(nodes.smallest(found))
   local to <const> = sink.new(out)
   to:lines(about:header())
-  to:putf("Showing %d function%s; %s, calls%% of the function's cum\n", #nodes,
-    #nodes == 1 and "" or "s", about:denominator())
+  to:putf("Showing %d function%s; %s, calls%% of the function's cum\n", #found,
+    #found == 1 and "" or "s", about:denominator())
   local blank <const> = about:pad("")
   local rule <const> = ("-"):rep(3 * #blank + 24) .. "+" .. ("-"):rep(13) .. "\n"
   to:put(rule)
   to:putf("%s  flat%% %s   cum%%  %s calls%% | context\n", about:pad("flat"), about:pad("cum"),
     about:pad("calls"))
   to:put(rule)
-  for _, node in ipairs(nodes) do
+  for _, node in ipairs(found) do
     write_neighbours(to, about, node, callers[node])
     to:putf("%s %s %s %s  %s        | %s\n", about:column(node.flat), about:percent(node.flat),
       about:column(node.cum), about:percent(node.cum), blank, scope.name(node.name))

@@ -1,5 +1,6 @@
 --- The functions with the largest values: flat, and with their callees.
 -- @module sonde.report.top
+local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
@@ -15,9 +16,7 @@ top.options = options.join({
     help = "rows to print, 0 for all; 20 otherwise" },
   { name = "cum", type = "boolean", default = false,
     help = "sort by the value with callees" },
-  { name = "by", type = "string", default = "function", argname = "WHAT",
-    help = "row for each function, filefunction, file, line, address, module or label:KEY" },
-}, scope.options)
+}, nodes.options, scope.options)
 
 local DEFAULT_ROWS <const> = 20
 
@@ -34,17 +33,17 @@ end
 local BY_FLAT <const> = order("flat", "cum")
 local BY_CUM <const> = order("cum", "flat")
 
--- The nodes that have a value, sorted, at most `n` of them (0: all); and how
+-- The rows that have a value, sorted, at most `n` of them (0: all); and how
 -- many there are.
 local function sorted(about, opts, n)
-  local nodes = {}
-  for _, node in ipairs(about.profile:graph { type = about.index, by = opts.by }.nodes) do
-    if node.flat ~= 0 or node.cum ~= 0 then nodes[#nodes + 1] = node end
+  local list = {}
+  for _, node in ipairs(nodes.list(about.profile, about.index, opts)) do
+    if node.flat ~= 0 or node.cum ~= 0 then list[#list + 1] = node end
   end
-  table.sort(nodes, opts.cum and BY_CUM or BY_FLAT)
-  local all <const> = #nodes
-  for i = all, (n == 0 and all or n) + 1, -1 do nodes[i] = nil end
-  return nodes, all
+  table.sort(list, opts.cum and BY_CUM or BY_FLAT)
+  local all <const> = #list
+  for i = all, (n == 0 and all or n) + 1, -1 do list[i] = nil end
+  return list, all
 end
 
 --- The rows as plain tables.
@@ -80,24 +79,10 @@ function top.rows(profile, opts)
   end
 end
 
-local function smallest_of(nodes)
-  local smallest = 0
-  for _, node in ipairs(nodes) do
-    local value = scope.magnitude(node.flat ~= 0 and node.flat or node.cum)
-    if value > 0 and (smallest == 0 or value < smallest) then smallest = value end
-  end
-  return smallest
-end
-
-local NOUNS <const> = {
-  ["function"] = "functions", filefunction = "functions", module = "modules",
-  file = "files", line = "lines", address = "addresses",
-}
-
-local function write_rows(to, about, nodes)
+local function write_rows(to, about, list)
   local sum = 0
   to:putf("%s  flat%%   sum%% %s   cum%%\n", about:pad("flat"), about:pad("cum"))
-  for _, node in ipairs(nodes) do
+  for _, node in ipairs(list) do
     sum = sum + node.flat
     to:putf("%s %s %s %s %s  %s\n", about:column(node.flat), about:percent(node.flat),
       about:percent(sum), about:column(node.cum), about:percent(node.cum),
@@ -115,16 +100,16 @@ end
 function top.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local nodes, all = sorted(about, opts, opts.n or DEFAULT_ROWS)
-  about:choose_unit(smallest_of(nodes))
+  local list, all = sorted(about, opts, opts.n or DEFAULT_ROWS)
+  about:choose_unit(nodes.smallest(list))
   local shown = 0
-  for _, node in ipairs(nodes) do shown = shown + node.flat end
+  for _, node in ipairs(list) do shown = shown + node.flat end
   local to <const> = sink.new(out)
   to:lines(about:header())
-  to:putf("Showing %d of %d %s, %s (%s) of %s; %s\n", #nodes, all,
-    NOUNS[opts.by] or "values of " .. opts.by, about:value(shown),
+  to:putf("Showing %d of %d %s, %s (%s) of %s; %s\n", #list, all,
+    nodes.noun(opts), about:value(shown),
     (about:percent(shown):gsub("^ +", "")), about:value(about.whole), about:denominator())
-  write_rows(to, about, nodes)
+  write_rows(to, about, list)
   return to:finish()
 end
 
