@@ -182,7 +182,7 @@ static uint32_t method_flags(const struct builder *b,
                              const struct meaning *m) {
   struct span space = clr_span(b->clr, m->space);
   struct span name = clr_span(b->clr, m->name);
-  uint32_t flags = FRAME_NAMED;
+  uint32_t flags = FRAME_NAMED | (m->guessed ? FRAME_GUESSED : 0);
   if (waits_known(space, name, 1)) flags |= FRAME_WAITS;
   if (waits_known(space, name, 0)) flags |= FRAME_IDLES;
   if (span_starts(name, "IL_STUB")) flags |= FRAME_STUB;
@@ -195,7 +195,8 @@ struct frame_info builder_frame(struct builder *b, uint32_t frame) {
                        : frame;
   struct frame_info *info = &b->frames[place];
   if ((info->flags & FRAME_KNOWN) == 0) {
-    struct meaning m = clr_meaning(b->clr, frame);
+    struct meaning m = clr_meaning(b->clr, frame,
+                                   b->style != NAMES_RAW);
     uint32_t mapping = mapping_of(b, &m);
     uint32_t flags = m.named ? method_flags(b, &m) : 0;
     info->location = m.named ? named_location(b, &m, mapping)
@@ -224,7 +225,7 @@ static int climb(struct builder *b, uint32_t node, int cut, uint32_t *n) {
 
 struct node_info builder_node(struct builder *b, uint32_t node) {
   const struct stack_table *stacks = nt_stacks(b->clr->reader);
-  struct node_info none = {{0, 0}, 0, 0, 0};
+  struct node_info none = {{0, 0}, 0, 0, 0, 0};
   uint32_t n;
   if (node == 0 || climb(b, node, -1, &n) != 0) return none;
   while (n > 0) {
@@ -233,7 +234,10 @@ struct node_info builder_node(struct builder *b, uint32_t node) {
     uint32_t flags = builder_frame(b, stacks->nodes[id].frame).flags;
     struct node_info *info = &b->nodes[id];
     info->depth = parent->depth + 1;
-    info->unresolved = parent->unresolved + ((flags & FRAME_NAMED) == 0);
+    uint32_t guessed = (flags & FRAME_GUESSED) != 0;
+    info->guessed = parent->guessed + guessed;
+    info->unresolved =
+        parent->unresolved + (guessed || (flags & FRAME_NAMED) == 0);
     info->idles = parent->idles | ((flags & FRAME_IDLES) != 0);
   }
   return b->nodes[node];

@@ -15,7 +15,8 @@ enum frame_flag {
   FRAME_FOLDS = 4,         /* one of a run of its like is enough */
   FRAME_WAITS = 8,         /* a thread with this leaf waits */
   FRAME_IDLES = 16,        /* a thread with this frame anywhere waits */
-  FRAME_STUB = 32          /* says nothing of its own */
+  FRAME_STUB = 32,         /* says nothing of its own */
+  FRAME_GUESSED = 64       /* its name is that of an entry point near by */
 };
 
 struct frame_info {
@@ -26,7 +27,8 @@ struct frame_info {
 struct node_info {
   uint32_t node[2];        /* in the profile + 1; [1]: of a cut stack */
   uint32_t depth;          /* 0: not looked at */
-  uint32_t unresolved;     /* frames without a name */
+  uint32_t unresolved;     /* frames that no body or symbol covers */
+  uint32_t guessed;        /* of those, frames that have a name still */
   uint32_t idles;
 };
 

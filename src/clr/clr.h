@@ -149,9 +149,12 @@ struct meaning {
   uint32_t module;                  /* string id of its path; 0 unknown */
   uint32_t map;                     /* V6 mapping, or MAP_NONE */
   int named;
+  int guessed;                      /* by an entry point before it */
   const struct body *body;          /* NULL when it is not one */
 };
-struct meaning clr_meaning(struct clr *c, uint32_t frame);
+
+/* With 'guess', an address that no body covers may get a near entry point. */
+struct meaning clr_meaning(struct clr *c, uint32_t frame, int guess);
 
 /* Splits the text of a string id. */
 struct span clr_span(const struct clr *c, uint32_t string);

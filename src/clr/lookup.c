@@ -30,8 +30,8 @@ void lookup_free(struct lookup *l) {
   places_free(&l->entry_places);
 }
 
-static const struct body *find_body(struct lookup *l, uint32_t process,
-                                    uint64_t address, int64_t time) {
+const struct body *lookup_find(struct lookup *l, uint32_t process,
+                               uint64_t address, int64_t time) {
   const struct body *later = NULL;
   struct places_search s = places_at(&l->by_start, process, address);
   uint32_t id;
@@ -43,19 +43,12 @@ static const struct body *find_body(struct lookup *l, uint32_t process,
   return later;
 }
 
-/* The entry before the address, unless a body starts in between. */
-static const struct body *find_entry(const struct lookup *l, uint32_t process,
-                                     uint64_t address) {
+const struct body *lookup_entry(const struct lookup *l, uint32_t process,
+                                uint64_t address) {
   const struct place *entry =
       places_before(&l->entry_places, process, address);
   if (entry == NULL || address - entry->start >= ENTRY_REACH) return NULL;
   const struct place *body = places_before(&l->by_start, process, address);
   if (body != NULL && body->start > entry->start) return NULL;
   return &l->entries[entry->id];
-}
-
-const struct body *lookup_find(struct lookup *l, uint32_t process,
-                               uint64_t address, int64_t time) {
-  const struct body *b = find_body(l, process, address, time);
-  return b != NULL ? b : find_entry(l, process, address);
 }

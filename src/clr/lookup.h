@@ -28,12 +28,19 @@ int lookup_init(struct lookup *l, struct budget *budget,
 void lookup_free(struct lookup *l);
 
 /*
-** The body at an address at a time; NULL when none. Of several that live
+** The body over an address at a time; NULL when none. Of several that live
 ** then, the one that starts last; when none lives, the next to be loaded (the
 ** event of a method may come a little after its code first ran), never one
 ** that is gone.
 */
 const struct body *lookup_find(struct lookup *l, uint32_t process,
                                uint64_t address, int64_t time);
+
+/*
+** The entry point before an address, unless a body starts in between; NULL
+** when none is near. A likely answer where no body covers the address.
+*/
+const struct body *lookup_entry(const struct lookup *l, uint32_t process,
+                                uint64_t address);
 
 #endif

@@ -57,7 +57,7 @@ static void take_body(const struct clr *c, const struct body *b,
   m->module = module_path(c, process, b->module_id, b->from);
 }
 
-struct meaning clr_meaning(struct clr *c, uint32_t frame) {
+struct meaning clr_meaning(struct clr *c, uint32_t frame, int guess) {
   struct frame f = generations_at(&c->frames, frame);
   struct meaning m;
   memset(&m, 0, sizeof m);
@@ -76,5 +76,9 @@ struct meaning clr_meaning(struct clr *c, uint32_t frame) {
       lookup_find(&c->lookup, f.process, m.address, f.since);
   if (b != NULL) take_body(c, b, f.process, &m);
   if (!m.named) find_symbol(c, &f, &m);
+  if (m.named || !guess) return m;
+  b = lookup_entry(&c->lookup, f.process, m.address);
+  if (b != NULL) take_body(c, b, f.process, &m);
+  m.guessed = b != NULL;
   return m;
 }

@@ -66,8 +66,5 @@ int median_add(struct median *m, int64_t value) {
 int64_t median_value(struct median *m) {
   if (m->n_kept == 0) return 0;
   sort(m);
-  uint64_t at = place(m);
-  if ((m->below + m->n_kept + m->above) % 2 == 1 || at == 0)
-    return m->kept[at];
-  return m->kept[at - 1] + (m->kept[at] - m->kept[at - 1]) / 2;
+  return m->kept[place(m)];
 }

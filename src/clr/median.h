@@ -22,7 +22,7 @@ void median_free(struct median *m);
 /* 0, or -1 when memory was refused. */
 int median_add(struct median *m, int64_t value);
 
-/* The median, of an even number the mean of the middle two; 0 of none. */
+/* The median, of an even number the upper of the middle two; 0 of none. */
 int64_t median_value(struct median *m);
 
 #endif

@@ -13,6 +13,7 @@ void on_thread_sample(struct clr *c, const struct nt_event *e) {
   sample.stack = scene.stack;
   sample.type = type <= SAMPLE_MANAGED ? type : SAMPLE_ERROR;
   sample.time_ns = e->time_ns;
+  sample.ticks = e->ticks;
   sample.keep = events_counts(c, e);
   events_check(c, sampler_add(&c->sampler, &sample));
 }

@@ -47,16 +47,30 @@ static void charge(struct sampler *s, int64_t period) {
   s->n_pending = 0;
 }
 
-static int next_pass(struct sampler *s, int64_t now) {
+/*
+** A period is rounded once, from ticks: the difference of two rounded times
+** would be off by one nanosecond now and then.
+*/
+static int64_t period_ns(const struct sampler *s, int64_t ticks) {
+  const struct nt_reader *r = s->actors->reader;
+  int64_t end;
+  if (__builtin_sub_overflow(ticks, s->pass_ticks, &end)
+      || __builtin_add_overflow(end, nt_get_info(r)->sync_ticks, &end))
+    return 0;
+  return nt_time(r, end);
+}
+
+static int next_pass(struct sampler *s, const struct sample *first) {
   if (s->pass > 0) {
-    int64_t period = now - s->pass_since;
+    int64_t period = period_ns(s, first->ticks);
     charge(s, period);
     note_gap(s, s->pass_since, period);
     if (median_add(&s->periods, period) != 0) return -1;
   }
   s->pass++;
   s->passes++;
-  s->pass_since = now;
+  s->pass_since = first->time_ns;
+  s->pass_ticks = first->ticks;
   return 0;
 }
 
@@ -82,7 +96,7 @@ static int add_to_timeline(struct sampler *s, const struct sample *sample) {
 int sampler_add(struct sampler *s, const struct sample *sample) {
   struct actor *who = &s->actors->rows[sample->actor];
   if (s->pass == 0 || who->pass == s->pass) {
-    if (next_pass(s, sample->time_ns) != 0) return -1;
+    if (next_pass(s, sample) != 0) return -1;
   }
   who->pass = s->pass;
   if (!sample->keep) return 0;

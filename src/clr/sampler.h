@@ -32,7 +32,7 @@ struct sampler {
   uint32_t first_in_timeline;  /* of this pass */
   uint32_t pass;               /* number of this pass, from 1 */
   uint64_t passes;
-  int64_t pass_since;
+  int64_t pass_since, pass_ticks;
   struct median periods;
   struct sampler_gap gaps[SAMPLER_GAPS];   uint32_t n_gaps;
   uint64_t by_type[3];         /* samples kept, by sample_type */
@@ -40,7 +40,7 @@ struct sampler {
 
 struct sample {
   uint32_t actor, stack, type;
-  int64_t time_ns;
+  int64_t time_ns, ticks;
   int keep;                    /* 0: counts for the passes only */
 };
 

@@ -210,6 +210,7 @@ static void count_frames(struct builder *b, const struct row *row,
   struct node_info node = builder_node(b, row->key.stack);
   facts->frames += (uint64_t)times(row->value[0], node.depth);
   facts->unresolved += (uint64_t)times(row->value[0], node.unresolved);
+  facts->guessed += (uint64_t)times(row->value[0], node.guessed);
   if (builder_is_cut(b, row->key.stack))
     facts->cut_samples += (uint64_t)row->value[0];
 }

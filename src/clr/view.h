@@ -34,7 +34,9 @@ struct view_options {
 struct view_facts {
   int64_t waiting_samples, waiting_ns;   /* of 'running' */
   int sampled_allocations;               /* estimated from samples */
-  uint64_t frames, unresolved;           /* over all samples */
+  uint64_t frames;                       /* over all samples */
+  uint64_t unresolved;                   /* no body or symbol covers them */
+  uint64_t guessed;                      /* of those: by an entry point */
   uint64_t cut_samples;                  /* with a stack of 100 frames */
 };
 

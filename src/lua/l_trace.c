@@ -214,12 +214,13 @@ static void read_view(lua_State *L, struct trace *t,
 }
 
 static void push_facts(lua_State *L, const struct view_facts *f) {
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   aux_set_integer(L, "waiting_samples", f->waiting_samples);
   aux_set_integer(L, "waiting_ns", f->waiting_ns);
   aux_set_boolean(L, "sampled_allocations", f->sampled_allocations);
   aux_set_unsigned(L, "frames", f->frames);
   aux_set_unsigned(L, "unresolved", f->unresolved);
+  aux_set_unsigned(L, "guessed", f->guessed);
   aux_set_unsigned(L, "cut_samples", f->cut_samples);
 }
 
@@ -232,8 +233,9 @@ true), `threads` (string with a byte for each thread of `trace:threads`: zero
 leaves it out)
 @treturn sonde.profile
 @treturn table what the view left out: `waiting_samples waiting_ns` (of
-`running`), `sampled_allocations`, `frames unresolved` (over all samples),
-`cut_samples`
+`running`), `sampled_allocations`, `frames unresolved guessed` (over all
+samples: all, those that no body or symbol covers, and of these the ones named
+by an entry point before them), `cut_samples`
 @treturn[2] nil
 @treturn[2] string message
 @treturn[2] string code `limit`

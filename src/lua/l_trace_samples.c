@@ -25,7 +25,7 @@ static uint32_t assembly_of(const struct trace *t, const struct body *b) {
 static void push_frame(lua_State *L, struct trace *t, uint32_t frame) {
   if (lua_geti(L, lua_upvalueindex(UP_FRAMES), frame) != LUA_TNIL) return;
   lua_pop(L, 1);
-  struct meaning m = clr_meaning(&t->clr, frame);
+  struct meaning m = clr_meaning(&t->clr, frame, 0);
   lua_createtable(L, 0, 4);
   aux_set_unsigned(L, "ip", m.address);
   set_span(L, t, "method", m.named ? m.name : 0);

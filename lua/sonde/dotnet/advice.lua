@@ -62,17 +62,23 @@ local function on_damage(list, trace, counts)
 end
 
 local function on_names(list, trace, counts)
-  local frames, unresolved, cut = trace:frames()
+  local facts <const> = trace:frames()
+  local frames, unresolved, cut = facts.frames, facts.unresolved, facts.cut_samples
   if unresolved > 0 and (counts.rundown ~= "complete" or unresolved * 100 > frames) then
-    local why <const> = advice.why_unresolved(trace, { frames = frames, unresolved = unresolved })
+    local why <const> = advice.why_unresolved(trace, facts)
     local try = "record until the tool ends by itself, with rundown on"
     if counts.rundown == "complete" then
       try = "record with Microsoft-Windows-DotNETRuntime:0x18:5 to name methods that are unloaded"
     elseif trace.version == 6 then
       try = nil
     end
-    add(list, "warning", ("%s of %s frames (%s) have no name%s"):format(units.count(unresolved),
-      units.count(frames), percent(unresolved, frames), why), try)
+    local text = ("%s of %s frames (%s) are in no method that the trace tells of%s"):format(
+      units.count(unresolved), units.count(frames), percent(unresolved, frames), why)
+    if facts.guessed > 0 then
+      text = text .. ("; %s of them are named by the nearest entry point"):format(
+        percent(facts.guessed, unresolved))
+    end
+    add(list, "warning", text, try)
   elseif counts.rundown == "partial" and frames == 0 then
     add(list, "warning", "the rundown began but did not complete: names are missing")
   end

@@ -368,15 +368,17 @@ function Trace:profile(opts)
   return profile
 end
 
+local NO_FRAMES <const> = { frames = 0, unresolved = 0, guessed = 0, cut_samples = 0 }
+
 --- How many frames of all samples have a name.
--- @treturn integer frames
--- @treturn integer how many of them have none
--- @treturn integer samples whose stack the runtime cut at 100 frames
+-- @treturn table `frames`, `unresolved` (no method body or symbol covers them),
+--   `guessed` (of those, how many an entry point near by gives a name),
+--   `cut_samples` (samples whose stack the runtime cut at 100 frames)
 function Trace:frames()
   local view <const> = views.of_samples(self.core)
-  if view == nil then return 0, 0, 0 end
-  local _, facts = cached_profile(self, view, { names = "pretty", labels = true })
-  return facts.frames or 0, facts.unresolved or 0, facts.cut_samples or 0
+  if view == nil then return NO_FRAMES end
+  local profile, facts = cached_profile(self, view, { names = "pretty", labels = true })
+  return profile and facts or NO_FRAMES
 end
 
 --- The samples in order of time, over one profile of stacks.

@@ -145,11 +145,19 @@ local function percent(part, whole)
 end
 
 local function comment_unresolved(trace, facts)
-  if facts.frames == 0 or facts.unresolved == 0 then return nil end
+  local nameless <const> = facts.unresolved - facts.guessed
+  if nameless == 0 then return nil end
   local advice <const> = require "sonde.dotnet.advice"
-  local share <const> = percent(facts.unresolved, facts.frames)
-  return ("%s of %s frames (%s) have no name%s"):format(units.count(facts.unresolved),
-    units.count(facts.frames), share, advice.why_unresolved(trace, facts))
+  return ("%s of %s frames (%s) have no name%s"):format(units.count(nameless),
+    units.count(facts.frames), percent(nameless, facts.frames),
+    advice.why_unresolved(trace, facts))
+end
+
+local function comment_guessed(facts)
+  if facts.guessed == 0 then return nil end
+  return ("%s of %s frames (%s) are named by the nearest entry point of precompiled code, which"
+    .. " may be a neighbour's"):format(units.count(facts.guessed), units.count(facts.frames),
+    percent(facts.guessed, facts.frames))
 end
 
 local function comment_waiting(facts)
@@ -214,6 +222,7 @@ function views.comments(trace, view, facts)
   add(COMMENTS[view] and COMMENTS[view](trace, facts))
   if OF_SAMPLER[view] then add(comment_gaps(trace)) end
   add(comment_unresolved(trace, facts))
+  add(comment_guessed(facts))
   if facts.cut_samples > 0 then
     add(("%s samples have stacks of 100 frames, where the runtime stops: their callers are"
       .. " missing"):format(units.count(facts.cut_samples)))

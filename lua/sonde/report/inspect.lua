@@ -112,11 +112,12 @@ local function add_stream(facts, trace, counts)
 end
 
 local function add_runtime(facts, trace, counts)
-  local frames, unresolved, cut = trace:frames()
+  local names <const> = trace:frames()
   facts.samples = samples_of(trace, counts)
   facts.samples_external, facts.samples_managed = counts.samples_external, counts.samples_managed
-  facts.samples_error, facts.samples_cut = counts.samples_error, cut
-  facts.frames, facts.frames_unresolved = frames, unresolved
+  facts.samples_error, facts.samples_cut = counts.samples_error, names.cut_samples
+  facts.frames, facts.frames_unresolved = names.frames, names.unresolved
+  facts.frames_guessed = names.guessed
   facts.methods, facts.rundown = counts.methods, counts.rundown
   facts.threads = #trace:threads()
   facts.views = json.array(trace:views())
@@ -211,11 +212,11 @@ local function put_samples(to, trace, counts)
 end
 
 local function put_names(to, trace, counts)
-  local frames, unresolved = trace:frames()
-  if frames > 0 then
-    line(to, "names", "%s of %s frames have one; %s methods, rundown %s",
-      percent(frames - unresolved, frames), units.count(frames), units.count(counts.methods),
-      counts.rundown)
+  local facts <const> = trace:frames()
+  if facts.frames > 0 then
+    line(to, "names", "%s of %s frames are in known methods; %s methods, rundown %s",
+      percent(facts.frames - facts.unresolved, facts.frames), units.count(facts.frames),
+      units.count(counts.methods), counts.rundown)
   else
     line(to, "names", "%s methods, rundown %s", units.count(counts.methods), counts.rundown)
   end
