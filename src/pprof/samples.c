@@ -2,7 +2,7 @@
 ** The samples of profile.proto.
 */
 #include "pprof/decode.h"
-#include "profile/transfer.h"
+#include "profile/paths.h"
 
 /* What is reused from sample to sample. */
 struct sample_reader {
@@ -10,7 +10,7 @@ struct sample_reader {
   uint32_t *locations;   uint32_t locations_cap, n_locations;  /* leaf first */
   int64_t *values;       uint32_t values_cap, n_values;
   struct label *labels;  uint32_t labels_cap, n_labels;
-  struct transfer_path last;
+  struct paths paths;
 };
 
 /* Reads one number or a packed list of them through 'put'. */
@@ -117,8 +117,7 @@ static int keep_sample(struct sample_reader *r) {
   if (r->n_values != p->n_types)
     return decode_fail(d, "has %lu values for %lu sample types",
                        (unsigned long)r->n_values, (unsigned long)p->n_types);
-  uint32_t stack = transfer_push_path(&p->stacks, &d->budget, &r->last,
-                                      r->locations, r->n_locations);
+  uint32_t stack = paths_intern(&r->paths, r->locations, r->n_locations);
   uint32_t labels = profile_label_set(p, r->labels, r->n_labels);
   if (stack == STACK_NONE || labels == PROFILE_NONE
       || profile_add_sample(p, stack, labels, r->values) != 0)
@@ -146,10 +145,11 @@ static int read_samples(struct sample_reader *r) {
 
 int decode_samples(struct decode *d) {
   struct sample_reader r = {.d = d};
+  paths_init(&r.paths, &d->profile->stacks);
   int status = read_samples(&r);
   budget_free(&d->budget, r.locations, r.locations_cap, sizeof *r.locations);
   budget_free(&d->budget, r.values, r.values_cap, sizeof *r.values);
   budget_free(&d->budget, r.labels, r.labels_cap, sizeof *r.labels);
-  budget_free(&d->budget, r.last.last, r.last.cap, sizeof *r.last.last);
+  paths_free(&r.paths);
   return status;
 }

@@ -13,6 +13,7 @@ struct merge {
   struct intern intern;        /* functions and locations */
   struct index mappings;       /* by pprof's key of a mapping */
   struct index samples;        /* by stack and label set */
+  struct paths paths;
   struct transfer transfer;    /* of the source that is being added */
   struct transfer_map locations;
   struct line *lines;          uint32_t lines_cap;
@@ -164,7 +165,7 @@ static uint32_t merge_stack(struct merge *m, uint32_t stack) {
     if (location == PROFILE_NONE || transfer_put(t, location) != 0)
       return STACK_NONE;
   }
-  return transfer_push(t);
+  return paths_intern(&m->paths, t->path, t->n_path);
 }
 
 /* A double to the nearest integer that fits. */
@@ -409,6 +410,7 @@ static int check_period_types(const struct profile *a,
 static void merge_free(struct merge *m) {
   struct budget *b = &m->to->budget;
   intern_free(&m->intern);
+  paths_free(&m->paths);
   index_free(&m->mappings);
   index_free(&m->samples);
   budget_free(b, m->locations.of, m->locations.cap, sizeof *m->locations.of);
@@ -432,6 +434,7 @@ struct profile *merge_profiles(const struct merge_source *sources, uint32_t n,
   m.to = profile_new(sources[0].profile->budget.limit);
   if (m.to == NULL) return NULL;
   intern_init(&m.intern, m.to);
+  paths_init(&m.paths, &m.to->stacks);
   index_init(&m.mappings, &m.to->budget);
   index_init(&m.samples, &m.to->budget);
   int status = merge_all(&m, sources, n);

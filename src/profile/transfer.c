@@ -19,6 +19,7 @@ int transfer_init(struct transfer *t, const struct profile *from,
   t->from = from;
   t->to = to;
   struct budget *b = &to->budget;
+  paths_init(&t->paths, &to->stacks);
   if (transfer_map_init(b, &t->strings, from->strings.count) != 0
       || transfer_map_init(b, &t->mappings, from->n_mappings) != 0
       || transfer_map_init(b, &t->functions, from->n_functions) != 0
@@ -34,7 +35,7 @@ void transfer_free(struct transfer *t) {
   map_free(b, &t->functions);
   map_free(b, &t->labels);
   budget_free(b, t->path, t->path_cap, sizeof *t->path);
-  budget_free(b, t->last.last, t->last.cap, sizeof *t->last.last);
+  paths_free(&t->paths);
 }
 
 uint32_t transfer_string(struct transfer *t, uint32_t id) {
@@ -193,30 +194,6 @@ int transfer_put(struct transfer *t, uint32_t location) {
   return 0;
 }
 
-uint32_t transfer_push_path(struct stack_table *stacks, struct budget *b,
-                            struct transfer_path *last,
-                            const uint32_t *frames, uint32_t n) {
-  uint32_t depth = 0;
-  uint32_t node = 0;
-  if (budget_grow(b, (void **)&last->last, &last->cap, sizeof *last->last, n)
-      != 0)
-    return STACK_NONE;
-  while (depth < n && depth < last->n
-         && last->last[depth].frame == frames[n - 1 - depth])
-    node = last->last[depth++].parent;
-  last->n = depth;
-  for (; depth < n; depth++) {
-    uint32_t frame = frames[n - 1 - depth];
-    node = stacks_push(stacks, node, frame);
-    if (node == STACK_NONE) return node;
-    last->last[depth].frame = frame;
-    last->last[depth].parent = node;
-  }
-  last->n = n;
-  return node;
-}
-
 uint32_t transfer_push(struct transfer *t) {
-  return transfer_push_path(&t->to->stacks, &t->to->budget, &t->last,
-                            t->path, t->n_path);
+  return paths_intern(&t->paths, t->path, t->n_path);
 }

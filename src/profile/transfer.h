@@ -6,6 +6,7 @@
 #ifndef SONDE_PROFILE_TRANSFER_H
 #define SONDE_PROFILE_TRANSFER_H
 
+#include "profile/paths.h"
 #include "profile/profile.h"
 
 struct transfer_map {
@@ -13,18 +14,12 @@ struct transfer_map {
   uint32_t cap;
 };
 
-/* The path of the last stack that was pushed, root first. */
-struct transfer_path {
-  struct stack_node *last;   /* frame, and the node of that very frame */
-  uint32_t cap, n;
-};
-
 struct transfer {
   const struct profile *from;
   struct profile *to;
   struct transfer_map strings, mappings, functions, labels;
   uint32_t *path;        uint32_t path_cap, n_path;  /* new, leaf first */
-  struct transfer_path last;
+  struct paths paths;
 };
 
 /* 0, or -1 when memory was refused (transfer_free is still right to call). */
@@ -51,16 +46,8 @@ int transfer_texts(struct transfer *t);
 int transfer_map_init(struct budget *b, struct transfer_map *map,
                       uint32_t count);
 
-/*
-** The stack of new locations in t->path. Neighbouring samples share their
-** outer frames, so only what differs from the last path is looked up.
-*/
+/* Appends to t->path; 0 or -1. Then the stack of t->path. */
 int transfer_put(struct transfer *t, uint32_t location);
 uint32_t transfer_push(struct transfer *t);
-
-/* The same for any list of frames, innermost first. */
-uint32_t transfer_push_path(struct stack_table *stacks, struct budget *b,
-                            struct transfer_path *last,
-                            const uint32_t *frames, uint32_t n);
 
 #endif
