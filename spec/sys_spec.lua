@@ -112,7 +112,7 @@ describe("binding: Unix sockets", function()
         assert.is_true(stream:write(fd))
         return server:receive()
       end)())
-      require("luv").fs_close(fd)
+      require("sonde.base.uv").fs_close(fd)
     end)
   end)
 end)
@@ -147,7 +147,7 @@ describe("binding: a stream's buffer", function()
 
   it("writes to a file, and says how much a full one took", function()
     helper.in_directory(function(directory)
-      local uv <const> = require "luv"
+      local uv <const> = require "sonde.base.uv"
       local stream <const> = core.stream()
       stream:put(("x"):rep(100000))
       local fd <const> = assert(uv.fs_open(directory .. "/f", "w", tonumber("644", 8)))
@@ -194,7 +194,7 @@ describe("binding: signals as counts", function()
   local USR2 <const> = 12
 
   it("wake a loop", function()
-    local uv <const> = require "luv"
+    local uv <const> = require "sonde.base.uv"
     assert(core.watch_signal(USR2))
     local fd <const> = assert(core.signal_fd())
     assert.equal(fd, core.signal_fd())

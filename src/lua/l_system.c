@@ -61,6 +61,7 @@ static int system_path_info(lua_State *L) {
 ** for signals first; the command has no other.
 */
 static lua_State *volatile interrupted_state;
+static lua_State *volatile running_task;   /* NULL when none runs */
 static volatile sig_atomic_t last_signal;
 
 static void stop_hook(lua_State *L, lua_Debug *record) {
@@ -79,6 +80,8 @@ static void on_signal(int number) {
   int when = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
   if (interrupted_state != NULL)
     lua_sethook(interrupted_state, stop_hook, when, 1);
+  if (interrupted_state != NULL && running_task != NULL)
+    lua_sethook(running_task, stop_hook, when, 1);
   signals_wake();   /* an event loop that waits runs no Lua */
 }
 
@@ -93,6 +96,28 @@ static int system_catch_signal(lua_State *L) {
   if (sigaction((int)luaL_checkinteger(L, 1), &action, NULL) != 0)
     return luaL_argerror(L, 1, strerror(errno));
   return 0;
+}
+
+/*
+** core.resume(coroutine, ...): coroutine.resume, except that a signal which
+** comes meanwhile is raised inside: a hook belongs to one coroutine only.
+*/
+static int system_resume(lua_State *L) {
+  lua_State *co = lua_tothread(L, 1);
+  luaL_argexpected(L, co != NULL, 1, "coroutine");
+  int given = lua_gettop(L) - 1, results;
+  if (!lua_checkstack(co, given)) return luaL_error(L, "too many arguments");
+  lua_xmove(L, co, given);
+  lua_State *outer = running_task;
+  running_task = co;
+  int status = lua_resume(co, L, given, &results);
+  running_task = outer;
+  int ok = status == LUA_OK || status == LUA_YIELD;
+  if (!ok) results = 1;
+  luaL_checkstack(L, results + 1, "too many results");
+  lua_pushboolean(L, ok);
+  lua_xmove(co, L, results);
+  return results + 1;
 }
 
 /* core.caught_signal(): the last signal that was caught; 0 for none. */
@@ -114,6 +139,7 @@ static const luaL_Reg functions[] = {
   {"columns", system_columns},
   {"path_info", system_path_info},
   {"catch_signal", system_catch_signal},
+  {"resume", system_resume},
   {"caught_signal", system_caught_signal},
   {"die_by", system_die_by},
   {NULL, NULL}
