@@ -17,13 +17,13 @@
 void bodies_init(struct bodies *b, struct budget *budget) {
   memset(b, 0, sizeof *b);
   b->budget = budget;
-  pages_init(&b->by_start, budget);
+  index_init(&b->by_start, budget);
   pages_init(&b->spans, budget);
 }
 
 void bodies_free(struct bodies *b) {
   budget_free(b->budget, b->rows, b->rows_cap, sizeof *b->rows);
-  pages_free(&b->by_start);
+  index_free(&b->by_start);
   pages_free(&b->spans);
   bodies_init(b, b->budget);
 }
@@ -40,24 +40,32 @@ static uint64_t span_key(uint32_t process, unsigned k, uint64_t page) {
 
 static int open_now(const struct body *b) { return b->to == TIME_NEVER; }
 
+static uint32_t start_tag(uint32_t process, uint64_t start) {
+  return hash_tag(hash_mix(start, (uint64_t)process << 8 | 8));
+}
+
 static uint32_t newest_at(const struct bodies *b, uint32_t process,
                           uint64_t start) {
-  uint32_t id = pages_first(&b->by_start, pages_key(process, start));
-  while (id != PAGES_NONE) {
+  uint32_t tag = start_tag(process, start);
+  uint32_t probe = tag;
+  uint32_t id;
+  while ((id = index_next(&b->by_start, tag, &probe)) != INDEX_NONE) {
     if (b->rows[id].start == start && b->rows[id].process == process)
       return id;
-    id = pages_next(&b->by_start, id);
   }
   return BODY_NONE;
 }
 
-static int add(struct bodies *b, const struct body *seen, int64_t from,
-               int64_t to) {
-  if (budget_grow(b->budget, (void **)&b->rows, &b->rows_cap,
-                  sizeof *b->rows, (uint64_t)b->count + 1) != 0
-      || pages_add(&b->by_start, pages_key(seen->process, seen->start),
-                   b->count) != 0)
+/* Adds a body that takes the place of 'known' as the newest at its start. */
+static int add(struct bodies *b, const struct body *seen, uint32_t known,
+               int64_t from, int64_t to) {
+  if (index_reserve(&b->by_start) != 0
+      || budget_grow(b->budget, (void **)&b->rows, &b->rows_cap,
+                     sizeof *b->rows, (uint64_t)b->count + 1) != 0)
     return -1;
+  uint32_t tag = start_tag(seen->process, seen->start);
+  if (known == BODY_NONE) index_put(&b->by_start, tag, b->count);
+  else index_replace(&b->by_start, tag, known, b->count);
   struct body *row = &b->rows[b->count++];
   *row = *seen;
   row->from = from;
@@ -148,7 +156,7 @@ static int load(struct bodies *b, const struct body *seen, int64_t now,
     note_closed(change, known);
   }
   if (overlaps(b, seen)) note_closed(change, seen);
-  return add(b, seen, now, TIME_NEVER);
+  return add(b, seen, id, now, TIME_NEVER);
 }
 
 static int unload(struct bodies *b, const struct body *seen, int64_t now,
@@ -171,7 +179,7 @@ static int unload(struct bodies *b, const struct body *seen, int64_t now,
     }
   }
   note_closed(change, seen);
-  return add(b, seen, from, now);
+  return add(b, seen, id, from, now);
 }
 
 /*
@@ -181,7 +189,7 @@ static int unload(struct bodies *b, const struct body *seen, int64_t now,
 static int at_stop(struct bodies *b, const struct body *seen, int64_t now,
                    struct body_change *change) {
   uint32_t id = newest_at(b, seen->process, seen->start);
-  if (id == BODY_NONE) return add(b, seen, TIME_FIRST, TIME_NEVER);
+  if (id == BODY_NONE) return add(b, seen, id, TIME_FIRST, TIME_NEVER);
   struct body *known = &b->rows[id];
   if (same_body(known, seen)) {
     complete(known, seen);
@@ -193,14 +201,15 @@ static int at_stop(struct bodies *b, const struct body *seen, int64_t now,
     known->to = from = now;
     note_closed(change, known);
   }
-  return add(b, seen, from, TIME_NEVER);
+  return add(b, seen, id, from, TIME_NEVER);
 }
 
 static int at_start(struct bodies *b, const struct body *seen) {
   uint32_t id = newest_at(b, seen->process, seen->start);
-  if (id == BODY_NONE) return add(b, seen, TIME_FIRST, TIME_NEVER);
+  if (id == BODY_NONE) return add(b, seen, id, TIME_FIRST, TIME_NEVER);
   struct body *known = &b->rows[id];
-  if (!same_body(known, seen)) return add(b, seen, TIME_FIRST, known->from);
+  if (!same_body(known, seen))
+    return add(b, seen, id, TIME_FIRST, known->from);
   complete(known, seen);
   known->from = TIME_FIRST;
   return 0;

@@ -40,7 +40,7 @@ struct body_change {
 struct bodies {
   struct budget *budget;
   struct body *rows;       uint32_t rows_cap, count;
-  struct pages by_start;   /* newest body at a start is first */
+  struct index by_start;   /* the newest body at a start */
   struct pages spans;      /* bodies by size class and page */
   uint32_t n_spanned;      /* bodies that were put in 'spans' */
   uint32_t classes;        /* bit per size class in use */

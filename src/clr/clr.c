@@ -213,19 +213,6 @@ struct span clr_span(const struct clr *c, uint32_t string) {
   return s;
 }
 
-uint32_t events_text(struct clr *c, struct cursor *p) {
-  size_t units;
-  const uint8_t *utf16 = cur_utf16z(p, &units);
-  if (units == 0) return 0;
-  buf_clear(&c->text);
-  buf_utf16(&c->text, utf16, units);
-  uint32_t id = c->text.failed
-                    ? UINT32_MAX
-                    : strtab_add(c->strings, c->text.data, c->text.len);
-  if (id != UINT32_MAX) return id;
-  c->refused = 1;
-  return 0;
-}
 
 int events_scene(struct clr *c, const struct nt_event *e,
                  struct scene *out) {

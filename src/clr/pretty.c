@@ -26,24 +26,47 @@ struct context {
   unsigned depth;
 };
 
-static const struct { const char *runtime, *csharp; } PRIMITIVES[] = {
-  {"int8", "sbyte"}, {"unsigned int8", "byte"},
-  {"int16", "short"}, {"unsigned int16", "ushort"},
-  {"int32", "int"}, {"unsigned int32", "uint"},
-  {"int64", "long"}, {"unsigned int64", "ulong"},
-  {"int", "nint"}, {"unsigned int", "nuint"},
-  {"native int", "nint"}, {"native unsigned int", "nuint"},
-  {"float32", "float"}, {"float64", "double"}, {"wchar", "char"},
-  {"System.SByte", "sbyte"}, {"System.Byte", "byte"},
-  {"System.Int16", "short"}, {"System.UInt16", "ushort"},
-  {"System.Int32", "int"}, {"System.UInt32", "uint"},
-  {"System.Int64", "long"}, {"System.UInt64", "ulong"},
-  {"System.IntPtr", "nint"}, {"System.UIntPtr", "nuint"},
-  {"System.Single", "float"}, {"System.Double", "double"},
-  {"System.Decimal", "decimal"}, {"System.Char", "char"},
-  {"System.Boolean", "bool"}, {"System.String", "string"},
-  {"System.Object", "object"}, {"System.Void", "void"},
-  {"System.__Canon", "__Canon"},
+#define PRIMITIVE(runtime, csharp) {runtime, sizeof runtime - 1, csharp}
+
+static const struct {
+  const char *runtime;
+  size_t len;
+  const char *csharp;
+} PRIMITIVES[] = {
+  PRIMITIVE("int8", "sbyte"),
+  PRIMITIVE("unsigned int8", "byte"),
+  PRIMITIVE("int16", "short"),
+  PRIMITIVE("unsigned int16", "ushort"),
+  PRIMITIVE("int32", "int"),
+  PRIMITIVE("unsigned int32", "uint"),
+  PRIMITIVE("int64", "long"),
+  PRIMITIVE("unsigned int64", "ulong"),
+  PRIMITIVE("int", "nint"),
+  PRIMITIVE("unsigned int", "nuint"),
+  PRIMITIVE("native int", "nint"),
+  PRIMITIVE("native unsigned int", "nuint"),
+  PRIMITIVE("float32", "float"),
+  PRIMITIVE("float64", "double"),
+  PRIMITIVE("wchar", "char"),
+  PRIMITIVE("System.SByte", "sbyte"),
+  PRIMITIVE("System.Byte", "byte"),
+  PRIMITIVE("System.Int16", "short"),
+  PRIMITIVE("System.UInt16", "ushort"),
+  PRIMITIVE("System.Int32", "int"),
+  PRIMITIVE("System.UInt32", "uint"),
+  PRIMITIVE("System.Int64", "long"),
+  PRIMITIVE("System.UInt64", "ulong"),
+  PRIMITIVE("System.IntPtr", "nint"),
+  PRIMITIVE("System.UIntPtr", "nuint"),
+  PRIMITIVE("System.Single", "float"),
+  PRIMITIVE("System.Double", "double"),
+  PRIMITIVE("System.Decimal", "decimal"),
+  PRIMITIVE("System.Char", "char"),
+  PRIMITIVE("System.Boolean", "bool"),
+  PRIMITIVE("System.String", "string"),
+  PRIMITIVE("System.Object", "object"),
+  PRIMITIVE("System.Void", "void"),
+  PRIMITIVE("System.__Canon", "__Canon"),
 };
 
 static void put(struct buffer *out, struct span s) {
@@ -220,8 +243,11 @@ static struct span last_name(struct span part) {
 }
 
 static const char *primitive(struct span s) {
-  for (size_t i = 0; i < sizeof PRIMITIVES / sizeof *PRIMITIVES; i++)
-    if (span_is(s, PRIMITIVES[i].runtime)) return PRIMITIVES[i].csharp;
+  for (size_t i = 0; i < sizeof PRIMITIVES / sizeof *PRIMITIVES; i++) {
+    if (PRIMITIVES[i].len == s.len
+        && memcmp(PRIMITIVES[i].runtime, s.text, s.len) == 0)
+      return PRIMITIVES[i].csharp;
+  }
   return NULL;
 }
 
