@@ -56,7 +56,14 @@ end
 local function write_all(file, path, fill)
   file:setvbuf("full", BUFFER)
   local out <const> = files.output(file, path)
-  local done, message, code = fill(out)
+  local ok, done, message, code = pcall(fill, out)
+  if not ok then
+    file:close()
+    -- The library returns what the world can cause; only a reader that has
+    -- gone still ends what is being done.
+    if not errors.is_failure(done) or done.broken_pipe then error(done, 0) end
+    return nil, done.message, done.code
+  end
   if done == nil then
     file:close()
     return nil, message, code

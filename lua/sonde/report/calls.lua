@@ -20,6 +20,12 @@ local function value_of(labels, key)
   return table.concat(words, ",")
 end
 
+-- Key and value, as the name of a row; "thread Thread (12)" says it twice.
+local function name_of(key, value)
+  if value:lower():sub(1, #key) == key:lower() then return value end
+  return key .. " " .. value
+end
+
 --- Divides a profile by the values of a label.
 -- @param profile
 -- @tparam string key
@@ -44,7 +50,7 @@ function calls.split(profile, key, index)
     local part = assert(profile:filter_labels(table.concat(bytes)))
     if #part > 0 then
       parts[#parts + 1] = {
-        value = value, name = key .. " " .. value, profile = part,
+        value = value, name = name_of(key, value), profile = part,
         total = part:total(index, true),
       }
     end

@@ -76,10 +76,8 @@ end
 local function header(diff)
   local lines = {
     ("Type: %s (%s)"):format(text.printable(diff.type), text.printable(diff.unit)),
-    ("Before: %s in %s samples"):format(units.value(diff.total_before, diff.unit),
-      units.count(#diff.before)),
-    ("After: %s in %s samples"):format(units.value(diff.total_after, diff.unit),
-      units.count(#diff.after)),
+    "Before: " .. scope.amount(diff.before, diff.from.index),
+    "After: " .. scope.amount(diff.after, diff.to.index),
   }
   if diff.normalize then
     lines[#lines + 1] = "Percentages before and after are of each side's own total; "

@@ -134,7 +134,7 @@ function reports.write(object, kind, given, where)
   local opts <const> = options.check(module.options, own, where)
   local write, message, why = writer_for(module, kind, opts)
   if write == nil then return nil, message, why end
-  if path == nil then return write(object, opts, out or io.stdout) end
+  if path == nil or path == "-" then return write(object, opts, out or io.stdout) end
   return files.write(path, function(file) return write(object, opts, file) end)
 end
 

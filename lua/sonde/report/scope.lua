@@ -73,6 +73,25 @@ local function unknown_default(self)
   if name ~= "" and name ~= self.type then return name end
 end
 
+--- How much a profile holds: "1.23s, 492 samples". A row of a profile stands
+-- for many samples, so their number is known only where it is a type.
+-- @param profile
+-- @tparam integer index sample type
+-- @treturn string
+function scope.amount(profile, index)
+  local types <const> = profile:types()
+  local words = units.value(profile:total(index, true), types[index].unit)
+  for i, entry in ipairs(types) do
+    if entry.type == "samples" and entry.unit == "count" then
+      local n <const> = profile:total(i, true)
+      local noun <const> = n == 1 and "sample" or "samples"
+      if i == index then return ("%s %s"):format(units.count(n), noun) end
+      return ("%s, %s %s"):format(words, units.count(n), noun)
+    end
+  end
+  return words
+end
+
 --- The scope of a report.
 -- @param profile
 -- @tparam table opts checked options, of which `type unit relative` are used
@@ -229,8 +248,7 @@ function Scope:header()
   if (info.time_ns or 0) ~= 0 then
     lines[#lines + 1] = os.date("!Time: %Y-%m-%d %H:%M:%S UTC", info.time_ns // 1000000000)
   end
-  local total = ("Total: %s in %s sample%s"):format(
-    units.value(self.total, self.unit), units.count(self.n), self.n == 1 and "" or "s")
+  local total = "Total: " .. scope.amount(self.profile, self.index)
   if (info.duration_ns or 0) ~= 0 then
     total = ("Duration: %s, %s"):format(units.duration(info.duration_ns),
       total:gsub("^T", "t"))
