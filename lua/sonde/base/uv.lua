@@ -13,7 +13,7 @@ local apart <const> = coroutine.create(load_luv)
 local loaded, uv = coroutine.resume(apart)
 if not loaded then error(uv, 0) end
 
--- The coroutine has to live as long as luv.
-package.loaded["sonde.base.uv.callbacks"] = apart
+-- The coroutine has to live as long as luv, which is as long as the state.
+debug.getregistry()[apart] = true
 
 return uv
