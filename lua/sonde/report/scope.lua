@@ -150,8 +150,7 @@ end
 function Scope:sign(asked, advice)
   local sum <const> = self.profile:total(self.index)
   if self.total == 0 then
-    return nil, ("no values to write: all %s samples are 0 in %s"):format(
-      units.count(self.n), self:title()), "no_samples"
+    return nil, "no values to write: all samples are 0 in " .. self:title(), "no_samples"
   end
   local wrong <const> = asked == "negative" and 1 or -1
   if sum == self.total * wrong then

@@ -61,7 +61,7 @@ function Drawing:box(level, x, value, name, words, fill)
   local y <const> = (self.icicle and level or self.rows - 1 - level) * ROW
   self.to:putf('<g><title>%s (%s)</title><rect x="%.5f%%" y="%d" width="%.5f%%" '
     .. 'height="%d" fill="%s"/><text x="%.5f%%" dx="3" y="%d">%s</text></g>\n',
-    text.xml(name), words, left, y, share, ROW - 1, fill, left, y + 13,
+    text.xml(name), text.xml(words), left, y, share, ROW - 1, fill, left, y + 13,
     label_of(name, share / 100 * self.inner))
 end
 
