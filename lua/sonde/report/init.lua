@@ -12,6 +12,7 @@ local reports = {}
 local NAMES <const> = {
   "top", "tree", "peek", "traces", "diff",
   "svg", "speedscope", "chromium", "folded", "pprof", "dot", "json",
+  "gc", "exceptions", "jit", "threads", "providers", "inspect",
 }
 
 -- What people call the objects that reports take.
