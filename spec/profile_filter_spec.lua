@@ -1,4 +1,4 @@
-local profiles <const> = require "spec.support.profiles"
+local profiles <const> = require "spec.support.made_profiles"
 
 -- What is left of a profile, as folded lines in a fixed order.
 local function lines(profile, opts)

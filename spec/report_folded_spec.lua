@@ -1,6 +1,6 @@
 local core <const> = require "sonde.c.core"
 local helper <const> = require "spec.support.helper"
-local profiles <const> = require "spec.support.profiles"
+local profiles <const> = require "spec.support.made_profiles"
 
 local function folded(profile, opts) return assert(profile:render("folded", opts)) end
 

@@ -1,5 +1,5 @@
 local helper <const> = require "spec.support.helper"
-local profiles <const> = require "spec.support.profiles"
+local profiles <const> = require "spec.support.made_profiles"
 local reports <const> = require "sonde.report"
 
 local function case(name) return profiles.case(name) end
