@@ -1,95 +1,70 @@
---- Profiles for specs, out of a few lines.
-local core <const> = require "sonde.c.core"
-local helper <const> = require "spec.support.helper"
-require "sonde.profile"
-
+--- What the specs of profiles share.
 local profiles = {}
 
---- A profile of lines such as `main;Json.parse;Json.skip 300`: frames outermost
--- first, a value for each sample type, then `key=value` labels. A frame is a
--- name, or `module!name`.
-function profiles.of(text, types)
-  types = types or { { "cpu", "nanoseconds" } }
-  local profile <const> = core.profile_new { types = types, default = types[#types][1] }
-  for line in text:gmatch("[^\n]*%d[^\n]*") do
-    local frames, rest = line:match("^%s*(.-) ([-%d].*)$")
-    local stack, values, labels = {}, {}, {}
-    for frame in frames:gmatch("[^;]+") do
-      local module, name = frame:match("^(.-)!(.*)$")
-      table.insert(stack, 1, { name = name or frame, module = module })
-    end
-    for word in rest:gmatch("%S+") do
-      local key, value = word:match("^([%a_]+)=(.*)$")
-      if key then
-        labels[key] = value
-      else
-        values[#values + 1] = math.tointeger(tonumber(word))
-      end
-    end
-    profile:add(stack, values, labels)
+--- A profile of one sample type, made from lines "outer;inner value".
+function profiles.fold(core, text)
+  local p <const> = assert(core.profile_new { types = { { "samples", "count" } } })
+  for line in text:gmatch("[^\n]+") do
+    local stack <const>, value <const> = line:match("^%s*(.-) (%-?%d+)$")
+    local frames = {}
+    for frame in stack:gmatch("[^;]+") do table.insert(frames, 1, frame) end
+    assert(p:add(frames, math.tointeger(value)))
   end
-  return profile
+  return p
 end
 
---- A program that parses, mostly.
-function profiles.program()
-  return profiles.of([[
-    app!main;json!Json.parse;json!Json.skip 30 300000000 thread=worker
-    app!main;json!Json.parse;json!Json.read 20 200000000 thread=worker
-    app!main;json!Json.parse 10 100000000 thread=boss
-    app!main;app!idle;sys!wait 5 50000000 thread=boss
-    app!rec;app!rec;app!rec 1 10000000 thread=boss
-  ]], { { "samples", "count" }, { "cpu", "nanoseconds" } })
-end
-
---- The names of a case of spec/data/cases, decoded.
-function profiles.case(name)
-  local bytes <const> = assert(helper.read(helper.data("cases/" .. name)))
-  local decode <const> = name:find("%.folded$") and core.folded_decode or core.pprof_decode
-  return assert(decode(bytes))
-end
-
---- A timeline of rows `{ thread, time, weight, "frame;frame" }`: what a trace
--- gives, without a trace.
-function profiles.timeline(rows)
-  local names, numbers, threads, at = {}, {}, {}, {}
-  local stacks = {}
-  for _, row in ipairs(rows) do
-    if stacks[row[4]] == nil then
-      local stack = {}
-      for name in row[4]:gmatch("[^;]+") do
-        if numbers[name] == nil then
-          names[#names + 1] = name
-          numbers[name] = #names
-        end
-        table.insert(stack, 1, numbers[name])
-      end
-      stacks[row[4]] = stack
-    end
-    if at[row[1]] == nil then
-      threads[#threads + 1] = { id = 100 + #threads, name = row[1], n = 0 }
-      at[row[1]] = #threads
-    end
-    threads[at[row[1]]].n = threads[at[row[1]]].n + 1
+--- The samples of a profile as lines "outer;inner value", in order.
+function profiles.unfold(p, column)
+  local names <const> = p:frames().name
+  local lines = {}
+  for stack, values in p:samples() do
+    local frames = {}
+    for _, frame in ipairs(stack) do table.insert(frames, 1, names[frame]) end
+    lines[#lines + 1] = table.concat(frames, ";") .. " " .. values[column or 1]
   end
-  local blank = {}
-  for i = 1, #names do blank[i] = "" end
-  local profile <const> = {
-    frames = function()
-      return { n = #names, name = names, file = blank, module = blank }
-    end,
-  }
-  return {
-    threads = function() return threads end,
-    profile = function() return profile end,
-    each = function(_, thread)
-      local i = 0
-      return function()
-        repeat i = i + 1 until rows[i] == nil or at[rows[i][1]] == thread
-        if rows[i] then return rows[i][2], rows[i][3], stacks[rows[i][4]] end
-      end
-    end,
-  }
+  return lines
+end
+
+--- Nodes of a graph as { name = "flat cum" }.
+function profiles.nodes(graph)
+  local nodes = {}
+  for _, node in ipairs(graph.nodes) do
+    assert(nodes[node.name] == nil, node.name)
+    nodes[node.name] = node.flat .. " " .. node.cum
+  end
+  return nodes
+end
+
+--- Edges of a graph as { ["from>to"] = value }.
+function profiles.edges(graph)
+  local edges = {}
+  for _, edge in ipairs(graph.edges) do
+    local name <const> = graph.nodes[edge.from].name .. ">" .. graph.nodes[edge.to].name
+    assert(edges[name] == nil, name)
+    edges[name] = edge.value
+  end
+  return edges
+end
+
+--- A mask of the frames for which `match(name, file, module)` holds.
+function profiles.mask(p, match)
+  local f <const> = p:frames()
+  local bytes = {}
+  for i = 1, f.n do
+    bytes[i] = match(f.name[i], f.file[i], f.module[i]) and "\1" or "\0"
+  end
+  return table.concat(bytes)
+end
+
+--- A mask of the frames whose name matches a pattern of Lua.
+function profiles.named(p, pattern)
+  return profiles.mask(p, function(name) return name:find(pattern) end)
+end
+
+--- The content of a file that gzip compressed.
+function profiles.gunzip(path)
+  local pipe <close> = assert(io.popen("gzip -dc '" .. path .. "'"))
+  return pipe:read("a")
 end
 
 return profiles
