@@ -87,7 +87,7 @@ function exceptions.write(trace, opts, out)
   to:putf("Exceptions: %s of %d type%s", units.count(total), #list, #list == 1 and "" or "s")
   to:putf("%s\n\n", n < #list and (", the %d most frequent:"):format(n) or ":")
   to:lines(layout.lines(COLUMNS, rows))
-  to:putf("\nWhere they are thrown: sonde tree %s --view exception\n", trace.name)
+  to:putf("\nWhere they are thrown: sonde report tree %s --view exception\n", trace.name)
   return to:finish()
 end
 
