@@ -56,6 +56,9 @@ static int system_path_info(lua_State *L) {
   return 3;
 }
 
+/* Seconds that a command has to react to a signal. */
+#define PATIENCE 5
+
 /*
 ** A handler can reach nothing but statics. The state is the one that asked
 ** for signals first; the command has no other.
@@ -66,6 +69,7 @@ static volatile sig_atomic_t last_signal;
 
 static void stop_hook(lua_State *L, lua_Debug *record) {
   (void)record;
+  alarm(0);
   lua_sethook(L, NULL, 0, 0);
   luaL_error(L, "interrupted!");
 }
@@ -73,7 +77,9 @@ static void stop_hook(lua_State *L, lua_Debug *record) {
 /*
 ** lua_sethook is what Lua's own interpreter calls here. SA_RESETHAND has put
 ** the default back, so a second signal ends a process that does not react;
-** without SA_RESTART a waiting read returns.
+** without SA_RESTART a waiting read returns. The alarm ends a process that
+** stays in C for longer than anybody waits: the hook, which calls it off,
+** runs only between two instructions of Lua.
 */
 static void on_signal(int number) {
   last_signal = number;
