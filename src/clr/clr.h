@@ -14,6 +14,7 @@
 #include "clr/jits.h"
 #include "clr/lookup.h"
 #include "clr/modules.h"
+#include "clr/names.h"
 #include "clr/rows.h"
 #include "clr/sampler.h"
 #include "clr/universal.h"
@@ -82,6 +83,7 @@ struct problem {
 /* A kind of Universal.Events: "cpu", "cswitch" or another. */
 struct universal_kind {
   uint32_t name;            /* string id */
+  int is_cpu;               /* samples of what runs */
   uint64_t events;
   struct rows rows;         /* events, sum of their values */
 };

@@ -3,19 +3,32 @@
 */
 #include "clr/events.h"
 
+static void read_module(struct clr *c, const struct nt_event *e,
+                        int has_domain, struct module *m) {
+  struct cursor p = events_payload(e);
+  memset(m, 0, sizeof *m);
+  m->id = cur_u64(&p);
+  m->assembly_id = cur_u64(&p);
+  if (has_domain) cur_skip(&p, 8);
+  m->flags = cur_u32(&p);
+  cur_skip(&p, 4);   /* reserved */
+  m->il_path = events_text(c, &p);
+  m->native_path = events_text(c, &p);
+  m->from = e->time_ns;
+}
+
+/* No path begins with a control character: there are flags where it stands. */
+static int is_odd(const struct clr *c, const struct module *m) {
+  return m->il_path != 0 && clr_span(c, m->il_path).text[0] < ' '
+         && clr_span(c, m->il_path).text[0] > 0;
+}
+
+/* There are writers that send one layout under the other's number. */
 static void module(struct clr *c, const struct nt_event *e,
                    int has_domain) {
-  struct cursor p = events_payload(e);
   struct module m;
-  memset(&m, 0, sizeof m);
-  m.id = cur_u64(&p);
-  m.assembly_id = cur_u64(&p);
-  if (has_domain) cur_skip(&p, 8);
-  m.flags = cur_u32(&p);
-  cur_skip(&p, 4);   /* reserved */
-  m.il_path = events_text(c, &p);
-  m.native_path = events_text(c, &p);
-  m.from = e->time_ns;
+  read_module(c, e, has_domain, &m);
+  if (is_odd(c, &m)) read_module(c, e, !has_domain, &m);
   struct scene scene;
   if (e->size < 16 || !events_scene(c, e, &scene)) return;
   m.process = scene.process;

@@ -94,6 +94,7 @@ static struct universal_kind *kind_of(struct clr *c, uint32_t name) {
   if (c->n_kinds == UNIVERSAL_KINDS) return NULL;
   struct universal_kind *kind = &c->kinds[c->n_kinds++];
   kind->name = name;
+  kind->is_cpu = span_is(clr_span(c, name), "cpu");
   rows_init(&kind->rows, c->budget);
   return kind;
 }
@@ -107,7 +108,7 @@ void on_universal_event(struct clr *c, const struct nt_event *e) {
       || !events_scene(c, e, &scene))
     return;
   kind->events++;
-  c->actors.rows[scene.actor].samples++;
+  if (kind->is_cpu) c->actors.rows[scene.actor].samples++;
   struct row_key key = {scene.stack, scene.actor, 0, 0};
   events_check(c, rows_add(&kind->rows, &key, 1,
                            value <= INT64_MAX ? (int64_t)value : INT64_MAX,

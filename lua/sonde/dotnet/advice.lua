@@ -4,9 +4,17 @@ local units <const> = require "sonde.base.units"
 
 local advice = {}
 
-local function percent(part, whole)
-  return (units.percent(part, whole):gsub("^ +", ""))
+--- A share as text. What is not all of it never reads as 100 %.
+-- @tparam integer part
+-- @tparam integer whole
+-- @treturn string such as "1.43%"
+function advice.percent(part, whole)
+  local text <const> = units.percent(part, whole):gsub("^ +", "")
+  if text ~= "100%" or part == whole then return text end
+  return ("%.3f%%"):format(math.min((part + 0.0) / whole * 100, 99.999))
 end
+
+local percent <const> = advice.percent
 
 --- Why frames have no name, as the end of a sentence.
 -- @param trace Trace

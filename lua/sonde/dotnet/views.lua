@@ -1,6 +1,7 @@
 --- The views of a trace: which events each needs, and what is to be said with
 -- it.
 -- @module sonde.dotnet.views
+local advice <const> = require "sonde.dotnet.advice"
 local options <const> = require "sonde.base.options"
 local units <const> = require "sonde.base.units"
 
@@ -140,14 +141,11 @@ function views.choose(trace, asked)
   return asked
 end
 
-local function percent(part, whole)
-  return (units.percent(part, whole):gsub("^ +", ""))
-end
+local percent <const> = advice.percent
 
 local function comment_unresolved(trace, facts)
   local nameless <const> = facts.unresolved - facts.guessed
   if nameless == 0 then return nil end
-  local advice <const> = require "sonde.dotnet.advice"
   return ("%s of %s frames (%s) have no name%s"):format(units.count(nameless),
     units.count(facts.frames), percent(nameless, facts.frames),
     advice.why_unresolved(trace, facts))

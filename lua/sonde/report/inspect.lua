@@ -14,17 +14,17 @@ inspect.takes = "trace"
 inspect.extensions = {}
 inspect.options = {}
 
-local function percent(part, whole)
-  return (units.percent(part, whole):gsub("^ +", ""))
-end
+local percent <const> = advice.percent
 
 -- Events of each provider, the largest first.
 local function by_provider(trace)
   local counts, list = {}, {}
   for _, type in ipairs(trace:types()) do
     local name <const> = type.provider or ""
-    if counts[name] == nil then list[#list + 1] = name end
-    counts[name] = (counts[name] or 0) + type.count
+    if type.count > 0 then
+      if counts[name] == nil then list[#list + 1] = name end
+      counts[name] = (counts[name] or 0) + type.count
+    end
   end
   table.sort(list, function(a, b)
     if counts[a] ~= counts[b] then return counts[a] > counts[b] end
@@ -204,8 +204,9 @@ local function put_samples(to, trace, counts)
   local sampling <const> = trace:sampling()
   local kinds = ""
   if sampling.passes > 0 then
-    kinds = (": %s in managed code, a pass every %s"):format(percent(counts.samples_managed, n),
-      units.duration(sampling.period_ns))
+    kinds = (": %s in managed code, %s"):format(percent(counts.samples_managed, n),
+      sampling.passes == 1 and "one pass"
+        or "a pass every " .. units.duration(sampling.period_ns))
   end
   line(to, "samples", "%s of %d thread%s%s", units.count(n), threads, threads == 1 and "" or "s",
     kinds)

@@ -1,5 +1,6 @@
 --- The threads of a trace: what each did and what was lost of it.
 -- @module sonde.report.threads
+local advice <const> = require "sonde.dotnet.advice"
 local layout <const> = require "sonde.base.table"
 local sink <const> = require "sonde.report.sink"
 local text <const> = require "sonde.base.text"
@@ -68,7 +69,7 @@ local function cells_of(row, with_process)
   return {
     ("%d"):format(row.id), units.count(row.samples),
     row.wall_ns > 0 and units.duration(row.wall_ns) or "",
-    row.samples > 0 and (units.percent(row.managed, row.samples):gsub("^ +", "")) or "",
+    row.wall_ns > 0 and advice.percent(row.managed, row.samples) or "",
     units.count(row.events), units.count(row.lost), text.printable(row.name or ""), process,
   }
 end
