@@ -54,6 +54,46 @@ common.json = { name = "json", type = "boolean", help = "write JSON lines" }
 common.output = { name = "output", short = "o", type = "path", argname = "FILE",
   help = "write to this file; - is standard output" }
 
+--- `--format NAME`.
+common.format = { name = "format", type = "string", argname = "NAME",
+  help = "format, when the output's name does not say it" }
+
+-- The value that a word gives to one of the flags, when it does.
+local function value_at(words, i, flags)
+  for _, flag in ipairs(flags) do
+    if words[i] == flag then return words[i + 1] end
+    local joined <const> = #flag == 2 and flag or flag .. "="
+    if words[i]:sub(1, #joined) == joined and #words[i] > #joined then
+      return words[i]:sub(#joined + 1)
+    end
+  end
+end
+
+--- The report that `--format` or `-o` of a command line choose, looked up
+-- before the command line is read, since it says which options there are.
+-- @tparam {string,...} words
+-- @treturn ?table the module; nil when neither is there
+-- @treturn table options that the output's name implies
+function common.chosen_format(words)
+  local reports <const> = require "sonde.report"
+  local format, output
+  for i = 1, #words do
+    format = format or value_at(words, i, { "--format" })
+    output = output or value_at(words, i, { "-o", "--output" })
+  end
+  if format then
+    local module, message = reports.get(format)
+    if module == nil then errors.usage("--format: " .. message, "sonde report --help") end
+    return module, {}
+  end
+  if output == nil or output == "-" then return nil, {} end
+  local module, implied = reports.for_path(output)
+  if module == nil then
+    errors.usage("-o: " .. implied, "--format NAME; sonde report --help lists them")
+  end
+  return module, implied
+end
+
 --- The argument that names an input.
 common.input_argument = { name = "input",
   help = "a trace or profile (.nettrace, .netperf, pprof, folded; also gzip, xz, zip); - is stdin" }
@@ -173,6 +213,20 @@ function common.profile_of(object, args)
     wanted[option.name] = args[option.name]
   end
   return common.check(profile:where(wanted))
+end
+
+--- The samples of a trace in order of time.
+-- @param object Trace or Profile
+-- @tparam table args
+-- @treturn Timeline
+function common.timeline_of(object, args)
+  if not common.is_trace(object) then
+    fail(args.input .. ": a profile has no order of samples: only a trace has one", "unavailable")
+  end
+  local others = { "view", "thread", "process" }
+  for _, option in ipairs(require("sonde.profile").filters) do others[#others + 1] = option.name end
+  refuse(args, others, "does not apply to outputs in time order")
+  return common.check(object:timeline { names = args.names })
 end
 
 --- The options of a report out of a verb's arguments.

@@ -28,6 +28,9 @@ end
 -- The object that a report needs, of the input.
 local function object_for(module, args, env)
   local needs <const> = require("sonde.report").needs(module, args)
+  if needs == "diff" then
+    errors.usage(("'%s' takes two inputs"):format(module.name), "sonde diff BEFORE AFTER")
+  end
   local object <const> = common.open(args.input, args, env, { timeline = needs == "timeline" })
   if needs == "trace" and not common.is_trace(object) then
     errors.raise { code = "unavailable",
@@ -35,9 +38,7 @@ local function object_for(module, args, env)
         module.name), hint = "sonde top " .. args.input }
   end
   if needs == "trace" then return object end
-  if needs == "timeline" then
-    return common.check(common.timeline_of(object, args))
-  end
+  if needs == "timeline" then return common.timeline_of(object, args) end
   return common.profile_of(object, args)
 end
 
