@@ -62,6 +62,24 @@ end
 
 local flush
 
+local closing = false   -- handles were closed and libuv has not yet let them go
+
+-- luv crashes when the state ends while a handle is on its way out, so we
+-- give libuv the turn that it needs for that.
+local function let_go()
+  if closing and not uv.loop_mode() then
+    closing = false
+    uv.run "nowait"
+  end
+end
+
+local function close_handle(handle)
+  if handle:is_closing() then return end
+  handle:close()
+  closing = true
+  if not flushing then let_go() end
+end
+
 -- Wraps what libuv calls. An error in a bare callback would end the process;
 -- here it fails `event`, or else waits for who runs the loop.
 local function guard(fn, event)
@@ -207,8 +225,11 @@ local function hear_signals()
   signal_poll:unref()
 end
 
+local leaving <const> = setmetatable({}, { __close = let_go })
+
 -- Waits outside of tasks, running the loop.
 local function drive(event, deadline)
+  local _ <close> = leaving
   beat = beat or uv.new_timer()
   hear_signals()
   forget_interrupt()
@@ -250,7 +271,7 @@ function Task:resume(...)
   local result <const> = table.pack(core.resume(self.coroutine, ...))
   if coroutine.status(self.coroutine) ~= "dead" then return end
   self.finished = true
-  if self.timer then self.timer:close() end
+  if self.timer then close_handle(self.timer) end
   local closed, what = coroutine.close(self.coroutine)
   if not result[1] then
     self.done:fail(result[2])
@@ -332,8 +353,9 @@ end
 
 --- Stops watching.
 function Watch:close()
-  if self.poll then self.poll:close() end
+  local poll <const> = self.poll
   self.poll = nil
+  if poll then close_handle(poll) end
 end
 
 --- Calls a function for each of some signals that comes, instead of what the
