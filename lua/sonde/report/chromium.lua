@@ -12,10 +12,11 @@ chromium.takes = "timeline"
 chromium.extensions = { "chromium.json", "trace.json" }
 chromium.options = {}
 
--- Viewers read ids as doubles; a larger one would lose its last digits.
-local function safe_id(id, otherwise)
-  if math.type(id) == "integer" and id > 0 and id < 1 << 53 then return id end
-  return otherwise
+-- Viewers read ids as doubles, where a larger one loses its last digits. A
+-- thread whose id cannot be used gets a number that no system gives.
+local function safe_id(id, place)
+  if math.type(id) == "integer" and id > 0 and id < 1 << 40 then return id end
+  return (1 << 40) + place
 end
 
 -- Nanoseconds as microseconds, without a double on the way.
@@ -74,8 +75,8 @@ end
 -- @treturn ?string message
 -- @treturn ?string code `no_samples`
 function chromium.write(timeline, _, out)
-  local threads <const> = timeline:threads()
-  if order.is_empty(threads) then return nil, "no samples in time order", "no_samples" end
+  local threads <const> = order.threads(timeline)
+  if #threads == 0 then return nil, "no samples in time order", "no_samples" end
   local number, frames = order.number(timeline:profile():frames())
   local names = {}
   for i, frame in ipairs(frames) do names[i] = json.string(frame.name) end
@@ -84,7 +85,7 @@ function chromium.write(timeline, _, out)
   to:put('{"displayTimeUnit":"ms","traceEvents":[')
   write_metadata(to, threads, process_number, processes)
   for i, thread in ipairs(threads) do
-    write_thread(to, timeline, i, process_number[thread.process or ""],
+    write_thread(to, timeline, thread.place, process_number[thread.process or ""],
       safe_id(thread.id, i), number, names)
   end
   to:put("\n]}\n")

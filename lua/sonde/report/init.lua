@@ -11,7 +11,7 @@ local reports = {}
 -- In the order in which help lists them. Modules are loaded on first use.
 local NAMES <const> = {
   "top", "tree", "peek", "traces", "diff",
-  "svg", "speedscope", "chromium", "folded", "pprof", "dot", "json",
+  "svg", "html", "speedscope", "chromium", "folded", "pprof", "dot", "json",
   "gc", "exceptions", "jit", "threads", "providers", "inspect",
 }
 

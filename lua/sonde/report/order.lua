@@ -30,14 +30,20 @@ function order.number(frames)
   return number, list
 end
 
---- Has no thread any sample?
--- @tparam {table,...} threads of `timeline:threads()`
--- @treturn boolean
-function order.is_empty(threads)
-  for _, thread in ipairs(threads) do
-    if thread.n > 0 then return false end
+--- The threads that have samples in order. A thread's own count says less: it
+-- may be of samples of another kind.
+-- @param timeline
+-- @treturn {table,...} as of `timeline:threads()`, and `place` in that list
+function order.threads(timeline)
+  local list = {}
+  for i, thread in ipairs(timeline:threads()) do
+    if timeline:each(i)() then
+      list[#list + 1] = {
+        place = i, id = thread.id, name = thread.name, process = thread.process,
+      }
+    end
   end
-  return true
+  return list
 end
 
 -- A stack as numbers, outermost first, put into `path`; its length.

@@ -147,18 +147,14 @@ local function put_evented(to, timeline, i, title, number)
 end
 
 local function write_ordered(timeline, out)
-  local threads <const> = timeline:threads()
-  if order.is_empty(threads) then return nil, "no samples in time order", "no_samples" end
+  local threads <const> = order.threads(timeline)
+  if #threads == 0 then return nil, "no samples in time order", "no_samples" end
   local number, frames = order.number(timeline:profile():frames())
   local to <const> = sink.new(out)
   put_head(to, "samples in time order")
-  local separator = ""
   for i, thread in ipairs(threads) do
-    if thread.n > 0 then
-      to:put(separator)
-      put_evented(to, timeline, i, title_of(thread), number)
-      separator = ","
-    end
+    if i > 1 then to:put(",") end
+    put_evented(to, timeline, thread.place, title_of(thread), number)
   end
   return finish(to, frames)
 end

@@ -1,0 +1,283 @@
+--- A page to explore a profile in: one HTML file that needs nothing else.
+--
+-- The page knows profiles, a timeline, and texts; what they come from is its
+-- caller's business. `html.page` takes them as one table:
+--
+--    html.page({
+--      title = "api.nettrace",
+--      summary = ".NET 10.0.1, 12.3s",              -- one line under the title
+--      facts = { { "Runtime", ".NET 10.0.1" }, … }, -- a list that opens
+--      profiles = {                                 -- the first one is shown
+--        { name = "wall", label = "Wall time", note = "…", profile = p,
+--          type = "wall" },                         -- type: else the default one
+--        …
+--      },
+--      timeline = { profile = "wall", timeline = tl },
+--      tracks = {                                   -- what happened when
+--        { name = "GC", rows = { { start_ns, duration_ns, "gen2, blocking" }, … } },
+--      },
+--      findings = {
+--        { level = "high", title = "…", figure = "34%", text = "…",
+--          sure = "certain", command = "sonde report gc api.nettrace",
+--          show = { view = "table", profile = "alloc", q = "Json" } },
+--      },
+--      framework = "^System[.]",                    -- what is not the user's code
+--      mine = "^Shop[.]",                           -- or what is
+--    }, out)
+--
+-- Times count from the begin of the recording. A finding's `show` is any part
+-- of the page's state (html/state.js). A page of a difference has, instead of
+-- `profiles`, `diff = { diff = d, before = "main", after = "branch",
+-- scale = "total" }`.
+-- @module sonde.report.html
+local assets <const> = require "sonde.report.html.assets"
+local core <const> = require "sonde.c.core"
+local json <const> = require "sonde.base.json"
+local options <const> = require "sonde.base.options"
+local pieces <const> = require "sonde.report.html.pieces"
+local scope <const> = require "sonde.report.scope"
+local sink <const> = require "sonde.report.sink"
+local text <const> = require "sonde.base.text"
+local top <const> = require "sonde.report.top"
+local units <const> = require "sonde.base.units"
+
+local html = {}
+
+html.name = "html"
+html.summary = "a page to explore: flame graphs, table, callers, search; one file"
+html.takes = "profile"
+html.extensions = { "html", "htm" }
+html.options = options.join(options.select(scope.options, { "type" }), {
+  { name = "title", type = "string", help = "title of the page" },
+  { name = "mine", type = "pattern", argname = "RE",
+    help = "own code, by name, file or module: the page folds all other frames" },
+  { name = "scale", type = "string", choices = { "none", "total", "time" },
+    help = "of a difference: compare values, shares, or values per second" },
+})
+
+local STATIC_ROWS <const> = 40
+-- Labels that the page can filter by: more keys or values help nobody.
+local MAX_KEYS <const> = 8
+local MAX_VALUES <const> = 5000
+-- Events of a track that the page gets; more of them are no longer seen.
+local MAX_EVENTS <const> = 20000
+
+-- The keys of labels that tell samples apart, the thread first.
+local function label_keys(profile)
+  local values, count, keys = {}, {}, {}
+  for _, labels in ipairs(profile:label_sets()) do
+    for key, list in pairs(labels) do
+      local value <const> = list[1]
+      if values[key] == nil then
+        values[key], count[key] = {}, 0
+        keys[#keys + 1] = key
+      end
+      if not values[key][value] then
+        values[key][value] = true
+        count[key] = count[key] + 1
+      end
+    end
+  end
+  local useful = {}
+  for _, key in ipairs(keys) do
+    if count[key] <= MAX_VALUES then useful[#useful + 1] = key end
+  end
+  table.sort(useful, function(a, b)
+    if (a == "thread") ~= (b == "thread") then return a == "thread" end
+    return a < b
+  end)
+  return table.move(useful, 1, math.min(#useful, MAX_KEYS), 1, {})
+end
+
+local function types_of(profile)
+  local list = json.array {}
+  for i, entry in ipairs(profile:types()) do list[i] = { type = entry.type, unit = entry.unit } end
+  return list
+end
+
+local function comment_of(profile)
+  for _, comment in ipairs(profile:info().comments) do
+    if comment:sub(1, 1) ~= "#" then return comment end
+  end
+end
+
+-- Adds the profiles to the pack and gives what the page says of them.
+local function add_views(pack, profiles)
+  local views = json.array {}
+  for i, entry in ipairs(profiles) do
+    local index, message, code = scope.find_type(entry.profile, entry.type)
+    if index == nil then return nil, message, code end
+    local added
+    added, message, code = pack:profile(entry.profile, label_keys(entry.profile))
+    if added == nil then return nil, message, code end
+    views[i] = {
+      name = entry.name, label = entry.label, note = entry.note or comment_of(entry.profile),
+      types = types_of(entry.profile), type = index - 1,
+    }
+  end
+  return views
+end
+
+local function place_of(profiles, name)
+  for i, entry in ipairs(profiles) do
+    if entry.name == name then return i - 1 end
+  end
+  error(("the timeline's profile '%s' is not on the page"):format(tostring(name)), 4)
+end
+
+local function tracks_of(tracks)
+  local list = json.array {}
+  for i, track in ipairs(tracks or {}) do
+    local rows = json.array(table.move(track.rows, 1, math.min(#track.rows, MAX_EVENTS), 1, {}))
+    list[i] = { name = track.name, rows = rows }
+  end
+  return list
+end
+
+-- All that the scripts need, as base64; or nil, message, code.
+local function data_of(page)
+  local pack <close> = core.pack_new()
+  local views, message, code = add_views(pack, page.profiles)
+  if views == nil then return nil, message, code end
+  local meta = {
+    schema = 1, views = views, tracks = tracks_of(page.tracks), diff = page.meta_diff,
+    framework = page.framework, mine = page.mine,
+  }
+  if page.timeline then
+    local added, why, reason = pack:timeline(page.timeline.timeline)
+    if added == nil then return nil, why, reason end
+    meta.timeline = { view = place_of(page.profiles, page.timeline.profile) }
+  end
+  return pack:finish(json.encode(meta))
+end
+
+local function static_top(entry)
+  local opts <const> = options.check(top.options, { type = entry.type, n = STATIC_ROWS },
+    "html.page")
+  local rows, about = top.list(entry.profile, opts)
+  if rows == nil then return ("<p>%s</p>"):format(text.xml(about)) end
+  return pieces.top(("Top %d of %s"):format(#rows, about:title()), rows, about.whole)
+end
+
+local NO_SCRIPT <const> = "<p>The pictures of this page need JavaScript in a browser of 2020 or "
+  .. "later. This table does not.</p>\n"
+
+local function write(page, static, out)
+  local data, message, code = data_of(page)
+  if data == nil then return nil, message, code end
+  local to <const> = sink.new(out)
+  assets.fill({
+    title = text.xml(page.title or "profile"), summary = text.xml(page.summary or ""),
+    facts = pieces.facts(page.facts), findings = pieces.findings(page.findings, json.encode),
+    static = static .. NO_SCRIPT, css = assets.style(), script = assets.script "app.js",
+    data = data,
+  }, to)
+  return to:finish()
+end
+
+-- The two profiles of a difference as the page's, and what it says of them.
+local function set_sides(page)
+  local diff <const> = page.diff.diff
+  local function side(one, label)
+    return { label = label, duration_ns = one.profile:info().duration_ns, worth = one.worth }
+  end
+  page.meta_diff = {
+    type = diff.type, unit = diff.unit,
+    scale = page.diff.scale or diff.normalize and "total" or "none",
+    before = side(diff.from, page.diff.before or "before"),
+    after = side(diff.to, page.diff.after or "after"),
+  }
+  page.profiles = {
+    { name = "before", profile = diff.from.profile, type = diff.from.type },
+    { name = "after", profile = diff.to.profile, type = diff.to.type },
+  }
+end
+
+local function static_changes(diff)
+  local rows <const> = diff:rows { cum = false }
+  for i = #rows, STATIC_ROWS + 1, -1 do rows[i] = nil end
+  return pieces.changes(("Largest changes of %s (%s)"):format(diff.type, diff.unit), rows,
+    diff.relative_text)
+end
+
+--- Writes a page.
+-- @tparam table page as above
+-- @param out anything with `write`
+-- @treturn ?boolean true
+-- @treturn ?string message
+-- @treturn ?string code
+function html.page(page, out)
+  local own = {}
+  for key, value in pairs(page) do own[key] = value end
+  if own.diff == nil then return write(own, static_top(own.profiles[1]), out) end
+  set_sides(own)
+  return write(own, static_changes(own.diff.diff), out)
+end
+
+local function facts_of(profile)
+  local info <const> = profile:info()
+  local facts = {}
+  if info.time_ns ~= 0 then
+    facts[1] = { "Recorded", os.date("!%Y-%m-%d %H:%M:%S UTC", info.time_ns // 1000000000) }
+  end
+  if info.duration_ns ~= 0 then
+    facts[#facts + 1] = { "Duration", units.duration(info.duration_ns) }
+  end
+  if info.period ~= 0 then
+    facts[#facts + 1] = { "Period", units.value(info.period, info.period_type.unit) }
+  end
+  facts[#facts + 1] = { "Samples", units.count(#profile) }
+  for _, filter in ipairs(profile:notes().filters) do facts[#facts + 1] = { "Filter", filter } end
+  for _, comment in ipairs(info.comments) do facts[#facts + 1] = { "Note", comment } end
+  return facts
+end
+
+-- The facts that fit on a line.
+local function summary_of(facts)
+  local words = {}
+  for _, fact in ipairs(facts) do
+    if fact[1] == "Samples" then words[#words + 1] = fact[2] .. " samples" end
+    if fact[1] == "Duration" or fact[1] == "Recorded" then words[#words + 1] = fact[2] end
+  end
+  return table.concat(words, " · ")
+end
+
+--- Writes the page of one profile.
+-- @param profile
+-- @tparam table opts checked options
+-- @param out
+-- @treturn ?boolean
+-- @treturn ?string message
+-- @treturn ?string code
+function html.write(profile, opts, out)
+  local index, message, code = scope.find_type(profile, opts.type)
+  if index == nil then return nil, message, code end
+  local facts <const> = facts_of(profile)
+  local name <const> = profile:notes().view or profile:types()[index].type
+  return html.page({
+    title = opts.title or text.printable(name), summary = summary_of(facts), facts = facts,
+    profiles = { { name = name, profile = profile, type = profile:types()[index].type } },
+    mine = opts.mine,
+  }, out)
+end
+
+--- Writes the page of a difference.
+-- @param diff
+-- @tparam table opts checked options
+-- @param out
+-- @treturn ?boolean
+-- @treturn ?string message
+-- @treturn ?string code
+function html.write_diff(diff, opts, out)
+  local function words(side)
+    return ("%s in %s samples"):format(
+      units.value(side.profile:total(side.index, true), side.unit), units.count(#side.profile))
+  end
+  return html.page({
+    title = opts.title or "Difference of " .. text.printable(diff.type),
+    summary = ("before: %s · after: %s"):format(words(diff.from), words(diff.to)),
+    diff = { diff = diff, scale = opts.scale }, mine = opts.mine,
+  }, out)
+end
+
+return html

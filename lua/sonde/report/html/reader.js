@@ -1,0 +1,211 @@
+/*
+ * The data of the page: base64 of gzip of the layout that
+ * src/profile/pack.h describes.
+ */
+import { gunzip } from "./inflate.js";
+import { fitColumn } from "./values.js";
+
+const MAGIC = "SONDEPG1";
+
+/** What stands for the frames of a sample that has none. */
+const NO_STACK = "[no stack]";
+
+function bytesOfBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+async function decompress(bytes) {
+  if (typeof DecompressionStream === "undefined") return gunzip(bytes);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** A cursor over the layout. */
+class Cursor {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+    this.text = new TextDecoder();
+  }
+
+  int() {
+    const bytes = this.bytes;
+    let value = 0;
+    let scale = 1;
+    let byte;
+    do {
+      byte = bytes[this.at++];
+      value += (byte & 127) * scale;
+      scale *= 128;
+    } while (byte > 127);
+    return value;
+  }
+
+  signed() {
+    const value = this.int();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
+  /** A signed number of 64 bits: a BigInt when a double would lose digits. */
+  wide() {
+    const bytes = this.bytes;
+    let low = 0;
+    let shift = 0;
+    let byte;
+    do {
+      byte = bytes[this.at++];
+      low |= (byte & 127) << shift;
+      shift += 7;
+    } while (byte > 127 && shift < 28);
+    let high = 0;
+    let scale = 1;
+    while (byte > 127) {
+      byte = bytes[this.at++];
+      high += (byte & 127) * scale;
+      scale *= 128;
+    }
+    const isNegative = (low & 1) === 1;
+    if (high < 0x2000000) {
+      const half = high * 0x8000000 + (low >>> 1);
+      return isNegative ? -half - 1 : half;
+    }
+    const half = (BigInt(high) << 27n) + BigInt(low >>> 1);
+    return isNegative ? -half - 1n : half;
+  }
+
+  string(length) {
+    const start = this.at;
+    this.at += length;
+    return this.text.decode(this.bytes.subarray(start, this.at));
+  }
+
+  /** A column of numbers, each made of the one in the layout and the last. */
+  column(n, make) {
+    const column = new Uint32Array(n);
+    let last = 0;
+    for (let i = 0; i < n; i++) {
+      last = make ? make(last, i) : this.int();
+      column[i] = last;
+    }
+    return column;
+  }
+
+  texts() {
+    const lengths = this.column(this.int());
+    return Array.from(lengths, (length) => this.string(length));
+  }
+}
+
+function readTree(cursor, page) {
+  const n = cursor.int();
+  page.parent = new Uint32Array(n);
+  page.fn = new Uint32Array(n);
+  for (let i = 1; i < n; i++) page.parent[i] = i - cursor.int();
+  for (let i = 1; i < n; i++) page.fn[i] = cursor.int();
+}
+
+function readLabels(cursor, page) {
+  const nKeys = cursor.int();
+  const keys = Array.from(cursor.column(nKeys), (id) => page.texts[id]);
+  const nSets = cursor.int();
+  return keys.map((key) => ({ key, values: cursor.column(nSets) }));
+}
+
+function readView(cursor, page) {
+  const labels = readLabels(cursor, page);
+  const n = cursor.int();
+  const node = cursor.column(n, (last) => last + cursor.int());
+  const set = cursor.column(n);
+  const columns = [];
+  const nTypes = cursor.int();
+  for (let k = 0; k < nTypes; k++) {
+    const values = new Array(n);
+    for (let i = 0; i < n; i++) values[i] = cursor.wide();
+    columns.push(fitColumn(values));
+  }
+  return { labels, n, node, set, columns };
+}
+
+function readThread(cursor, page) {
+  const name = page.texts[cursor.int()];
+  const process = page.texts[cursor.int()];
+  const id = cursor.int();
+  const n = cursor.int();
+  const start = new Float64Array(n);
+  const duration = new Float64Array(n);
+  for (let i = 0; i < n; i++) start[i] = cursor.signed();
+  for (let i = 0; i < n; i++) duration[i] = cursor.int();
+  const node = cursor.column(n, (last) => last + cursor.signed());
+  let end = 0;
+  for (let i = 0; i < n; i++) {
+    start[i] += end;
+    end = start[i] + duration[i];
+  }
+  return { name, process, id, n, start, duration, node };
+}
+
+function readTimeline(cursor, page) {
+  const quantum = cursor.int();
+  const threads = [];
+  for (let i = cursor.int(); i > 0; i--) threads.push(readThread(cursor, page));
+  return { quantum, threads };
+}
+
+/** Gives samples without a frame one that says so. */
+function nameBareSamples(page) {
+  const columns = page.views.map((view) => view.node);
+  if (page.timeline) columns.push(...page.timeline.threads.map((thread) => thread.node));
+  if (!columns.some((column) => column.includes(0))) return;
+  const node = page.parent.length;
+  const fn = page.names.push(NO_STACK) - 1;
+  for (const column of ["file", "module", "line"]) page[column] = append(page[column], 0);
+  page.parent = append(page.parent, 0);
+  page.fn = append(page.fn, fn);
+  for (const column of columns) {
+    for (let i = 0; i < column.length; i++) if (column[i] === 0) column[i] = node;
+  }
+}
+
+function append(column, value) {
+  const longer = new column.constructor(column.length + 1);
+  longer.set(column);
+  longer[column.length] = value;
+  return longer;
+}
+
+/**
+ * Reads the layout.
+ * @param {Uint8Array} bytes
+ * @returns {object} the page: `meta names texts file module line parent fn views timeline`
+ */
+export function readLayout(bytes) {
+  const cursor = new Cursor(bytes);
+  if (cursor.string(MAGIC.length) !== MAGIC) throw new Error("the page's data are damaged");
+  const page = { meta: JSON.parse(cursor.string(cursor.int())) };
+  page.names = cursor.texts();
+  page.texts = cursor.texts();
+  const n = cursor.int();
+  page.file = cursor.column(n);
+  page.module = cursor.column(n);
+  page.line = cursor.column(n, () => cursor.signed());
+  readTree(cursor, page);
+  page.views = [];
+  for (let i = cursor.int(); i > 0; i--) page.views.push(readView(cursor, page));
+  page.timeline = cursor.int() === 1 ? readTimeline(cursor, page) : null;
+  if (cursor.at !== bytes.length) throw new Error("the page's data are damaged");
+  nameBareSamples(page);
+  return page;
+}
+
+/**
+ * Reads the data of the page.
+ * @param {string} text base64
+ * @returns {Promise<object>} as `readLayout`
+ */
+export async function readPage(text) {
+  return readLayout(await decompress(bytesOfBase64(text)));
+}
