@@ -25,7 +25,7 @@ function advice.why_unresolved(trace, facts)
   if trace.version == 6 and #trace.core:processes() > 0 then
     return ": no symbol was recorded for them"
   end
-  if counts.rundown == "none" and counts.methods == 0 then
+  if counts.rundown == "none" and counts.method_loads == 0 then
     return ": the trace has no rundown (the recording was killed, or rundown was switched off)"
   end
   if counts.rundown == "partial" then

@@ -278,8 +278,9 @@ function Trace:views()
   return views.available(self.core)
 end
 
+-- A number is an id; made-up names hold ids too, so it is not looked for there.
 local function matches(rex, pattern, id, name)
-  if pattern == tostring(id) then return true end
+  if pattern:find("^%d+$") then return pattern == ("%d"):format(id) end
   return name ~= nil and rex.find(name, pattern) ~= nil
 end
 

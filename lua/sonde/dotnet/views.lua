@@ -27,7 +27,7 @@ local VIEWS <const> = {
     record = RUNTIME .. ":0x8000:2", title = "exceptions thrown" },
   contention = { needs = { RUNTIME, { [91] = true }, "ContentionStop" },
     record = RUNTIME .. ":0x4000:4", title = "waits for contended locks" },
-  gc = { needs = { RUNTIME, { [9] = true }, "SuspendEEBegin" },
+  gc = { needs = { RUNTIME, { [1] = true }, "GCStart" },
     record = RUNTIME .. ":0x1:4", title = "pauses of the garbage collector" },
   jit = { needs = { RUNTIME, { [145] = true }, "MethodJittingStarted" },
     record = RUNTIME .. ":0x10:5", title = "time compiling methods" },
@@ -51,7 +51,7 @@ end
 local function events_for(userdata, name)
   local view <const> = VIEWS[name]
   if view == nil or view.needs[1] == UNIVERSAL then return kind_events(userdata, name) end
-  local n = 0
+  local n = name == "gc" and #userdata:pauses() or 0
   for _, type in ipairs(userdata:types()) do
     if type.provider == view.needs[1] and view.needs[2][type.id] then n = n + type.count end
   end
