@@ -10,8 +10,8 @@ graph=build/demo.svg
 echo "\$ sonde $trace"
 "$sonde" "$trace"
 echo
-echo "\$ sonde convert $trace --view managed -o $graph"
-"$sonde" convert "$trace" --view managed -o "$graph"
+echo "\$ sonde convert $trace --view running -o $graph"
+"$sonde" convert "$trace" --view running -o "$graph"
 cat <<END
 
 The flame graph lies in $graph: open it in any browser, for instance
