@@ -22,6 +22,7 @@ struct piece {
 
 struct lines_job {
   struct calltree tree;
+  struct calltree_walk *walk;
   struct calltree_options options;
   struct budget *budget;
   struct buffer out, path, weights;
@@ -129,8 +130,12 @@ static void put_row(lua_State *L, struct lines_job *job,
 static int run_lines(lua_State *L) {
   struct lines_job *job = lua_touserdata(L, AT_JOB);
   const struct calltree *t = &job->tree;
+  struct calltree_row row;
+  int status;
   lua_newtable(L);
-  for (uint32_t i = 0; i < t->n_rows; i++) put_row(L, job, &t->rows[i]);
+  while ((status = calltree_next(job->walk, &row)) == 1)
+    put_row(L, job, &row);
+  if (status != 0) luaL_error(L, "not enough memory");
   flush(L, job);
   lua_createtable(L, 0, 6);
   aux_set_integer(L, "n", job->n);
@@ -149,7 +154,8 @@ static int prepare(struct lines_job *job, struct profile *p) {
   buf_init(&job->out, job->budget);
   buf_init(&job->path, job->budget);
   buf_init(&job->weights, job->budget);
-  if (calltree_init(&job->tree, p, NODES_FUNCTION, &job->options) != 0
+  job->walk = calltree_begin(&job->tree, p, NODES_FUNCTION, &job->options);
+  if (job->walk == NULL
       || budget_grow(job->budget, (void **)&job->pieces, &job->pieces_cap,
                      sizeof *job->pieces, job->tree.nodes.count) != 0)
     return -1;
@@ -165,6 +171,7 @@ static void clean_up(struct lines_job *job) {
   budget_free(job->budget, job->ends, job->ends_cap, sizeof *job->ends);
   budget_free(job->budget, job->pieces, job->pieces_cap,
               sizeof *job->pieces);
+  if (job->walk != NULL) calltree_end(job->walk);
   calltree_free(&job->tree);
 }
 

@@ -36,6 +36,19 @@ struct calltree {
   int saturated;
 };
 
+/*
+** Row by row, for those who need no array of them: begins a walk (NULL when
+** memory was refused) that gives one row after the other (1, 0 at the end, -1
+** when memory was refused). 'total' and 'bare' are known from the begin,
+** 'rows' stays empty; calltree_end leaves the rest to calltree_free.
+*/
+struct calltree_walk;
+struct calltree_walk *calltree_begin(struct calltree *t, struct profile *p,
+                                     enum nodes_by by,
+                                     const struct calltree_options *options);
+int calltree_next(struct calltree_walk *w, struct calltree_row *row);
+void calltree_end(struct calltree_walk *w);
+
 /* 0, or -1 when memory was refused (calltree_free is still right to call). */
 int calltree_init(struct calltree *t, struct profile *p, enum nodes_by by,
                   const struct calltree_options *options);
