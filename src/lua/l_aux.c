@@ -51,8 +51,10 @@ void aux_check_options(lua_State *L, int arg, const char *const *names) {
   }
 }
 
-/* Pushes an option; its type, LUA_TNIL when there is none. Read raw: what a
-   metamethod made, nothing would keep alive. */
+/*
+** Pushes an option; its type, LUA_TNIL when there is none. Read raw: what a
+** metamethod made, nothing would keep alive.
+*/
 static int push_option(lua_State *L, int arg, const char *name) {
   if (lua_isnoneornil(L, arg)) {
     lua_pushnil(L);

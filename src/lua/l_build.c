@@ -168,8 +168,10 @@ static int is_label_list(lua_State *L) {
   return !has_value;
 }
 
-/* Keeps labels in order: Lua's tables have none, and one set must not become
-   several. */
+/*
+** Keeps labels in order: Lua's tables have none, and one set must not become
+** several.
+*/
 static void insert_label(const struct profile *p, struct label *labels,
                          uint32_t n, const struct label *fresh) {
   for (; n > 0 && profile_label_after(p, &labels[n - 1], fresh); n--)

@@ -134,8 +134,10 @@ static void read_columns(lua_State *L, struct merge_source *source,
   lua_remove(L, table + 1);
 }
 
-/* Reads { profile, factor, base =, columns =, factors = } at the top. Leaves
-   on the stack what 'source' points into. */
+/*
+** Reads { profile, factor, base =, columns =, factors = } at the top. Leaves
+** on the stack what 'source' points into.
+*/
 static void read_source(lua_State *L, struct merge_source *source,
                         uint32_t *n_columns) {
   int table = lua_gettop(L);

@@ -69,8 +69,10 @@ static void put_value_type(struct encode *e, unsigned field,
   flush_row(e, field);
 }
 
-/* Sorts stably: labels of one key keep their order. Sets are short, and one
-   that is not has mostly equal keys, so insertion serves. */
+/*
+** Sorts stably: labels of one key keep their order. Sets are short, and one
+** that is not has mostly equal keys, so insertion serves.
+*/
 static void sort_labels(const struct profile *p, struct label *labels,
                         uint32_t n) {
   for (uint32_t i = 1; i < n; i++) {

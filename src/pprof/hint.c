@@ -22,8 +22,10 @@ static const struct {
   {"\3757zXZ", "xz data"},
 };
 
-/* Does a goroutine's header begin a line near the start? Dumps come with a
-   signal's message, an HTTP reply's headers or log lines in front. */
+/*
+** Does a goroutine's header begin a line near the start? Dumps come with a
+** signal's message, an HTTP reply's headers or log lines in front.
+*/
 static int has_goroutine(const uint8_t *data, size_t size) {
   static const char header[] = "\ngoroutine ";
   size_t len = sizeof header - 1;

@@ -372,8 +372,10 @@ static int prepare_recursion(struct filter *f) {
   return 0;
 }
 
-/* Puts one location behind the inner one whose outermost name is 'inner';
-   gives the new outermost name through it. */
+/*
+** Puts one location behind the inner one whose outermost name is 'inner';
+** gives the new outermost name through it.
+*/
 static int put_unless_recursive(struct filter *f, uint32_t old,
                                 uint32_t *inner) {
   uint32_t from = f->frames.first[old];
