@@ -6,7 +6,7 @@ local scope <const> = require "sonde.report.scope"
 
 local nodes = {}
 
---- What a row can stand for, and the word for several.
+-- What a row can stand for, and the word for several.
 local NOUNS <const> = {
   ["function"] = "functions", filefunction = "functions", file = "files", line = "lines",
   address = "addresses", module = "modules",
