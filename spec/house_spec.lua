@@ -126,6 +126,15 @@ describe("Lua", function()
     assert.same({}, bad)
   end)
 
+  it("has a reference that ldoc can make without a warning", function()
+    helper.needs("ldoc")
+    helper.in_directory(function(directory)
+      local line <const> = 'lua5.4 "$(command -v ldoc)" --fatalwarnings --dir %s . 2>&1'
+      local out, status = helper.run(line:format(directory))
+      assert(status == 0, out)
+    end)
+  end)
+
   it("names each module in its first comment", function()
     for _, path in ipairs(files("find lua -name '*.lua' ! -name main.lua")) do
       local text <const> = helper.read(path)
