@@ -1,7 +1,5 @@
 std = "lua54"
 max_line_length = 100
-cache = true
-cache_path = "build/luacheck"
 files["spec/**/*_spec.lua"].std = "+busted"
 files["spec/support/*.lua"].std = "+busted"
 -- A rockspec sets globals that luarocks reads.
