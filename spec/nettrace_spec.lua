@@ -118,7 +118,8 @@ describe("damage", function()
   end)
 
   it("does not take the same damaged object for the next one", function()
-    local head <const> = "\5\5\1" .. string.pack("<i4i4s4", 2, 0, "EventBlock") .. "\6\255\255\255\255"
+    local head <const> = "\5\5\1" .. string.pack("<i4i4s4", 2, 0, "EventBlock")
+      .. "\6\255\255\255\255"
     local _, failure = read(HEAD .. TRACE .. head .. ("x"):rep(200))
     assert.equal("truncated", failure.code)
   end)

@@ -146,7 +146,8 @@ static uint32_t intern_again(struct generations *f, uint32_t node,
   return form;
 }
 
-uint32_t generations_stack(struct generations *f, uint32_t node, uint32_t process) {
+uint32_t generations_stack(struct generations *f, uint32_t node,
+                           uint32_t process) {
   if (node == 0 || (process == 0 && f->epoch == 0)) return node;
   struct frame_form *known = form_of(f, node, process);
   if (known == NULL) return STACK_NONE;

@@ -51,7 +51,8 @@ void generations_free(struct generations *f);
 ** The node of a stack as of now, from the node that the reader gave;
 ** STACK_NONE when memory was refused.
 */
-uint32_t generations_stack(struct generations *f, uint32_t node, uint32_t process);
+uint32_t generations_stack(struct generations *f, uint32_t node,
+                           uint32_t process);
 
 /* The addresses of [start, end) mean something else from now on. */
 int generations_raise(struct generations *f, uint32_t process, uint64_t start,

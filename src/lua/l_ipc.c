@@ -323,7 +323,8 @@ static void push_value(lua_State *L, const struct ipc_reply *r) {
 /* reply:answer(): a table; 'ok', else 'hresult' and perhaps 'error'. */
 static int reply_answer(lua_State *L) {
   struct ipc_reply *r = check_reply(L);
-  if (r->status != REPLY_DONE) return luaL_error(L, "the reply is not complete");
+  if (r->status != REPLY_DONE)
+    return luaL_error(L, "the reply is not complete");
   lua_newtable(L);
   aux_set_boolean(L, "ok", r->ok);
   if (r->ok) push_value(L, r);

@@ -104,7 +104,8 @@ static void set_version(lua_State *L, const char *name,
 What the runtime says of itself and its process.
 @function trace:runtime
 @treturn table `product` (version of the base library, "10.0.9.0"), `version`
-(of the runtime), `sku` (1 .NET Framework, 2 .NET), `command_line`, `path`, `os`,
+(of the runtime), `sku` (1 .NET Framework, 2 .NET), `command_line`, `path`,
+`os`,
 `architecture`; each nil when the trace does not tell
 */
 static int trace_runtime(lua_State *L) {
