@@ -45,6 +45,16 @@ static struct profile_box *push_profile(lua_State *L) {
   return profile_check(L, lua_gettop(L));
 }
 
+const struct timeline *timeline_get(lua_State *L, int arg,
+                                    struct profile **profile) {
+  struct timeline_box *box = luaL_checkudata(L, arg, CLASS);
+  luaL_argcheck(L, box->attached, arg, "attempt to use a closed timeline");
+  lua_getiuservalue(L, arg, UV_PROFILE);
+  *profile = profile_check(L, lua_gettop(L))->profile;
+  lua_pop(L, 1);
+  return &box->timeline;
+}
+
 /***
 The threads.
 @function timeline:threads

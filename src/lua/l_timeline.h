@@ -14,4 +14,11 @@ struct timeline *timeline_push(lua_State *L, size_t limit);
 /* Joins it with the profile on top of the stack, which is popped. */
 void timeline_attach(lua_State *L);
 
+/*
+** The timeline of an argument and the profile that its stacks are of; raises
+** when it is none or closed.
+*/
+const struct timeline *timeline_get(lua_State *L, int arg,
+                                    struct profile **profile);
+
 #endif

@@ -11,7 +11,7 @@ const FONT = 12;
 const NARROWEST = 1e-10;
 /** Boxes under this many pixels are drawn together. */
 const LEAST_PIXELS = 0.7;
-const DRAG_PIXELS = 4;
+export const DRAG_PIXELS = 4;
 
 /** A picture of boxes in an element. */
 export class Flame {

@@ -4,7 +4,7 @@
  * visible ones by bisection and skips those under a pixel.
  */
 
-const MOST_MATCHES = 10000;
+const MOST_SPANS = 10000;
 
 /** The boxes of one depth, in columns. */
 class Row {
@@ -168,7 +168,7 @@ export class Spans {
     const { fn } = this.calls;
     const found = [];
     this.rows.forEach(({ n, node, start }, k) => {
-      for (let i = 0; i < n && found.length < MOST_MATCHES; i++) {
+      for (let i = 0; i < n && found.length < MOST_SPANS; i++) {
         if (mask[fn[node[i]]]) found.push({ depth: k + 1, i, start: start[i] });
       }
     });

@@ -2,15 +2,14 @@
  * The strip of time: how busy the threads were, and what happened when (GC
  * pauses and other events). Dragging on it chooses a range of time.
  */
-import { niceStep } from "./flame.js";
+import { DRAG_PIXELS, niceStep } from "./flame.js";
 import { duration, moment } from "./units.js";
 
 const BUSY_HEIGHT = 30;
 const TRACK_HEIGHT = 16;
-const RULER = 16;
+const AXIS_HEIGHT = 16;
 const FONT_SIZE = 10;
 const BINS = 400;
-const DRAG_PIXELS = 4;
 
 /** Mean number of threads with a sample, in equal parts of the time. */
 function busyBins(threads, extent) {
@@ -77,7 +76,7 @@ export class Strip {
   }
 
   get contentHeight() {
-    return (this.busy ? BUSY_HEIGHT : 0) + this.tracks.length * TRACK_HEIGHT + RULER;
+    return (this.busy ? BUSY_HEIGHT : 0) + this.tracks.length * TRACK_HEIGHT + AXIS_HEIGHT;
   }
 
   /** Shows it in a theme's colours. */
@@ -179,7 +178,7 @@ export class Strip {
     const from = this.time(0);
     const to = this.time(this.width);
     const step = niceStep((to - from) / Math.max(2, this.width / 110));
-    const y = this.height - RULER;
+    const y = this.height - AXIS_HEIGHT;
     context.fillStyle = look.line;
     context.fillRect(0, y, this.width, 1);
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
@@ -187,7 +186,7 @@ export class Strip {
       context.fillStyle = look.line;
       context.fillRect(x, 0, 1, this.height);
       context.fillStyle = look.quiet;
-      context.fillText(moment(at, step), x + 4, y + RULER / 2 + 1);
+      context.fillText(moment(at, step), x + 4, y + AXIS_HEIGHT / 2 + 1);
     }
   }
 
