@@ -3,8 +3,12 @@
 -- Usage: lua5.4 rockspec/update.lua [--check]
 local PATH <const> = "rockspec/sonde-scm-1.rockspec"
 
-local function listed(command)
-  local pipe <const> = io.popen(command, "r")
+-- The files of a folder that belong to the project: in a checkout those that
+-- git knows, so that work in progress does not count.
+local function listed(folder, extension)
+  local git <const> = ("git ls-files '%s/*.%s' 2>/dev/null | grep ."):format(folder, extension)
+  local find <const> = ("find %s -name '*.%s'"):format(folder, extension)
+  local pipe <const> = io.popen(("%s || %s"):format(git, find), "r")
   local lines = {}
   for line in pipe:lines() do lines[#lines + 1] = line end
   pipe:close()
@@ -14,7 +18,7 @@ end
 
 local function sources()
   local lines = {}
-  for i, path in ipairs(listed "find src -name '*.c'") do
+  for i, path in ipairs(listed("src", "c")) do
     lines[i] = ("        %q,\n"):format(path)
   end
   return table.concat(lines)
@@ -27,7 +31,7 @@ end
 
 local function modules()
   local lines = {}
-  for _, path in ipairs(listed "find lua -name '*.lua'") do
+  for _, path in ipairs(listed("lua", "lua")) do
     if path ~= "lua/sonde/main.lua" then
       lines[#lines + 1] = ("    %s = %q,\n"):format(key_of(path), path)
     end
