@@ -17,6 +17,8 @@ open.options = {
     help = "leave out what was after this time since the trace began" },
   { name = "timeline", type = "boolean",
     help = "keep the order of the samples, for outputs in time order" },
+  { name = "view", type = "string",
+    help = "the view that will be asked for first: other kinds of events are passed over" },
   { name = "progress", type = "function",
     help = "called now and then with the bytes taken so far and the size, when known" },
 }
@@ -52,7 +54,7 @@ local READERS <const> = {
 -- @param from a path, "-" for standard input, a file handle, a descriptor's
 --   number, or `{ bytes = string, name = string }`
 -- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`,
---   `progress`; see `sonde.open.options`
+--   `view`, `progress`; see `sonde.open.options`
 -- @return Trace or Profile; nil when nothing could be read
 -- @treturn ?string message; beside an object it says what is missing in it
 -- @treturn ?string code

@@ -1,7 +1,7 @@
 #include "clr/actors.h"
 
-#include "clr/bodies.h"
 #include "clr/rows.h"
+#include "clr/times.h"
 
 static uint32_t add_process(struct actors *a, uint64_t pid) {
   if (budget_grow(a->budget, (void **)&a->processes, &a->processes_cap,

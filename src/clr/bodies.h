@@ -8,10 +8,9 @@
 #define SONDE_CLR_BODIES_H
 
 #include "clr/pages.h"
+#include "clr/times.h"
 
 #define BODY_NONE UINT32_MAX
-#define TIME_FIRST INT64_MIN   /* before the trace */
-#define TIME_NEVER INT64_MAX   /* after it */
 
 struct body {
   uint64_t start;

@@ -1,6 +1,6 @@
 #include "clr/gcs.h"
 
-#include "clr/bodies.h"
+#include "clr/times.h"
 
 /* Collections that may still be running: one, or one with background. */
 #define RECENT 8
@@ -64,15 +64,16 @@ int gcs_pause(struct gcs *g, uint32_t actor, const struct waiting *suspend,
                   sizeof *g->pauses, (uint64_t)g->n_pauses + 1) != 0)
     return -1;
   uint32_t gc = gc_of(g, suspend->since, now);
+  int64_t length = time_between(suspend->since, now);
   struct gc_pause pause = {suspend->since, now, gc, actor};
   g->pauses[g->n_pauses++] = pause;
   struct row_key key = {suspend->stack, actor, 0, 0};
   if (gc != GC_NONE) {
     key.detail = gc_detail(&g->rows[gc]);
-    g->rows[gc].pause_ns += now - suspend->since;
+    time_add(&g->rows[gc].pause_ns, length);
     g->rows[gc].pauses++;
   }
-  return rows_add(&g->by_stack, &key, 1, now - suspend->since, 0);
+  return rows_add(&g->by_stack, &key, 1, length, 0);
 }
 
 /* The runtime tells them right after the end of a collection. */

@@ -1,5 +1,7 @@
 #include "clr/generations.h"
 
+#include "clr/times.h"
+
 /* A longer range is searched by frame and not by page. */
 #define PAGES_MAX 1024
 
@@ -9,8 +11,6 @@
 ** the generation they have, so that a hostile trace does not take forever.
 */
 #define STEPS_MAX (UINT64_C(1) << 27)
-
-#define TIME_FIRST INT64_MIN
 
 void generations_init(struct generations *f, struct budget *budget) {
   memset(f, 0, sizeof *f);

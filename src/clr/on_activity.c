@@ -5,6 +5,10 @@
 
 #include "clr/events.h"
 
+static int64_t clamp(uint64_t n) {
+  return n <= INT64_MAX ? (int64_t)n : INT64_MAX;
+}
+
 /* AllocationTick: one per about 100 KB that a thread allocates. */
 void on_allocation_tick(struct clr *c, const struct nt_event *e) {
   unsigned pointer = nt_get_info(c->reader)->pointer_size;
@@ -22,12 +26,12 @@ void on_allocation_tick(struct clr *c, const struct nt_event *e) {
   struct scene scene;
   if (!events_counts(c, e) || !events_scene(c, e, &scene)) return;
   if (size == 0) c->ticks_without_size++;
-  uint64_t objects = size == 0 ? 0 : (amount + size / 2) / size;
+  uint64_t objects =
+      size == 0 ? 0 : amount / size + (amount % size > size / 2);
   if (size > 0 && objects == 0) objects = 1;
   struct row_key key = {scene.stack, scene.actor, type, 0};
-  events_check(c, rows_add(&c->ticks, &key, 1, (int64_t)(objects),
-                           amount <= INT64_MAX ? (int64_t)amount
-                                               : INT64_MAX));
+  events_check(c, rows_add(&c->ticks, &key, 1, clamp(objects),
+                           clamp(amount)));
 }
 
 /* Each allocated byte is sampled with this probability. */
@@ -117,14 +121,14 @@ void on_contention_stop(struct clr *c, const struct nt_event *e) {
   if (!w->present) return;
   w->present = 0;
   if (!events_counts(c, e)) return;
-  int64_t between = e->time_ns - w->since;
+  int64_t between = time_between(w->since, e->time_ns);
   int known = e->version >= 1 && !p.failed && reported >= 0
               && reported < 9e18;
   int64_t time_ns = known ? llround(reported) : between;
   struct contention_sum *sum = &c->contention_sum;
   sum->count++;
   sum->reported_ns += known ? reported : (double)between;
-  sum->between_ns += between;
+  time_add(&sum->between_ns, between);
   if (time_ns > sum->longest_ns) sum->longest_ns = time_ns;
   struct row_key key = {w->stack, actor, 0, 0};
   events_check(c, rows_add(&c->contention, &key, 1, time_ns, 0));

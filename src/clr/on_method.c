@@ -164,16 +164,17 @@ static void stop_jit(struct clr *c, const struct nt_event *e,
   struct jit *row = &c->jits.rows[id];
   struct waiting *top = &c->actors.rows[actor].jit;
   if (!top->present || top->what != id) return;
-  int64_t whole = e->time_ns - row->since;
-  int64_t own = whole > row->inner_ns ? whole - row->inner_ns : 0;
+  int64_t whole = time_between(row->since, e->time_ns);
+  int64_t own = time_between(row->inner_ns, whole);
   row->running = 0;
   row->finished++;
-  row->time_ns += own;
+  time_add(&row->time_ns, own);
   row->native_size = b->size;
   row->flags = b->flags;
   top->present = row->outer != JIT_NONE;
   top->what = row->outer;
-  if (row->outer != JIT_NONE) c->jits.rows[row->outer].inner_ns += whole;
+  if (row->outer != JIT_NONE)
+    time_add(&c->jits.rows[row->outer].inner_ns, whole);
   charge_jit(c, id, actor, own);
 }
 

@@ -31,7 +31,9 @@ local function object_for(module, args, env)
   if needs == "diff" then
     errors.usage(("'%s' takes two inputs"):format(module.name), "sonde diff BEFORE AFTER")
   end
-  local object <const> = common.open(args.input, args, env, { timeline = needs == "timeline" })
+  local object <const> = common.open(args.input, args, env, {
+    timeline = needs == "timeline", view = needs ~= "trace" and (args.view or "wall") or nil,
+  })
   if needs == "trace" and not common.is_trace(object) then
     errors.raise { code = "unavailable",
       message = ("%s: the report '%s' is of a trace, and this is a profile"):format(args.input,

@@ -76,7 +76,7 @@ local FATAL <const> = { not_nettrace = true, unsupported_version = true }
 -- Reads a source into a new userdata. Without one nothing could be read.
 local function decode(source, opts)
   local userdata, refused, refusal = core.trace {
-    groups = opts.groups, timeline = opts.timeline, from_ns = opts.from, to_ns = opts.to,
+    groups = opts.groups or nil, timeline = opts.timeline, from_ns = opts.from, to_ns = opts.to,
     limit = opts.limit,
   }
   if userdata == nil then return nil, refused, refusal end
@@ -106,13 +106,18 @@ end
 --- Reads a trace.
 -- @tparam table source of `sonde.base.input`: `input` to pump, `name`, `path`
 --   when it can be opened again, `size`, `progress`
--- @tparam table opts `limit from to timeline progress`, checked by the caller,
---   and `groups` (see `core.trace`)
+-- @tparam table opts `limit from to timeline view progress`, checked by the
+--   caller
 -- @treturn ?Trace a partial one when the trace is damaged or cut
 -- @treturn ?string message that says what is missing
 -- @treturn ?string code
 -- @treturn ?string hint
 function trace.read(source, opts)
+  if opts.view and opts.groups == nil then
+    local more <const> = { groups = views.groups(opts.view) }
+    for name, value in pairs(opts) do more[name] = value end
+    opts = more
+  end
   local userdata, message, code = decode(source, opts)
   if message then message = ("%s: %s"):format(source.name, message) end
   local hint <const> = hint_for(code, source.name)
@@ -168,6 +173,20 @@ local function cut(self, from, to)
   from = math.max(from or math.mininteger, self.opts.from or math.mininteger)
   to = math.min(to or math.maxinteger, self.opts.to or math.maxinteger)
   return variant(self, ("%d-%d"):format(from, to), { from = from, to = to }, "a range of time")
+end
+
+-- Events that were passed over because another view was asked for first.
+local function with_view(self, view)
+  local kept <const> = self.opts.groups
+  if not kept then return self end
+  local has = {}
+  for _, group in ipairs(kept) do has[group] = true end
+  for _, group in ipairs(views.groups(view)) do
+    if not has[group] then
+      return variant(self, "all groups", { groups = false }, "the view " .. view)
+    end
+  end
+  return self
 end
 
 --- Facts of the stream's head: `version clock_frequency sync_ticks pointer_size
@@ -364,6 +383,8 @@ function Trace:profile(opts)
   if self_cut == nil then return nil, message, code end
   local view, why, reason, hint = views.choose(self_cut, opts.view)
   if view == nil then return nil, why, reason, hint end
+  self_cut, message, code = with_view(self_cut, view)
+  if self_cut == nil then return nil, message, code end
   local profile, facts, failure = cached_profile(self_cut, view, opts)
   if profile == nil then return nil, facts, failure end
   return profile

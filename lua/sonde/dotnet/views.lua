@@ -40,22 +40,27 @@ local ORDER <const> = {
   "jit", "cswitch",
 }
 
-local function kind_events(userdata, name)
-  for _, kind in ipairs(userdata:kinds()) do
-    if kind.name == name then return kind.events end
-  end
-  return 0
-end
-
 -- How many events the trace has of those that a view needs.
 local function events_for(userdata, name)
   local view <const> = VIEWS[name]
-  if view == nil or view.needs[1] == UNIVERSAL then return kind_events(userdata, name) end
+  local provider <const> = view and view.needs[1] or UNIVERSAL
+  local ids <const> = view and view.needs[2]
   local n = name == "gc" and #userdata:pauses() or 0
   for _, type in ipairs(userdata:types()) do
-    if type.provider == view.needs[1] and view.needs[2][type.id] then n = n + type.count end
+    local fits <const> = ids == nil and type.name == name or ids ~= nil and ids[type.id]
+    if type.provider == provider and fits then n = n + type.count end
   end
   return n
+end
+
+--- The groups of events that a view is made of.
+-- @tparam string view
+-- @treturn {string,...} for `core.trace`
+function views.groups(view)
+  local own <const> = VIEWS[view]
+  if own == nil or own.needs[1] == UNIVERSAL then return { "universal" } end
+  if own.needs[1] == SAMPLER then return { "samples", "universal" } end
+  return { view }
 end
 
 --- The views that a trace has events for, in the order of preference.
@@ -66,8 +71,10 @@ function views.available(userdata)
   for _, name in ipairs(ORDER) do
     if events_for(userdata, name) > 0 then list[#list + 1] = name end
   end
-  for _, kind in ipairs(userdata:kinds()) do
-    if VIEWS[kind.name] == nil and kind.events > 0 then list[#list + 1] = kind.name end
+  for _, type in ipairs(userdata:types()) do
+    if type.provider == UNIVERSAL and VIEWS[type.name] == nil and type.count > 0 then
+      list[#list + 1] = type.name
+    end
   end
   return list
 end
@@ -127,7 +134,7 @@ function views.choose(trace, asked)
     return nil, trace.name .. ": the trace has no switches onto a processor for view oncpu",
       "unavailable", ("sonde top %s --view running"):format(trace.name)
   end
-  if VIEWS[asked] == nil and kind_events(userdata, asked) == 0 then
+  if VIEWS[asked] == nil and events_for(userdata, asked) == 0 then
     local near <const> = options.suggest(asked, ORDER)
     return nil, ("no view '%s'%s; the views of this trace are %s"):format(asked,
       near and (" (did you mean '%s'?)"):format(near) or "",
