@@ -29,12 +29,14 @@ function names.place(frames, i)
 end
 
 --- A name without what it shares with its neighbours, for where there is
--- little room: no module, no arguments, no more than the last two parts.
+-- little room: no module, no arguments, no type parameters, no more than the
+-- last two parts.
 -- (The script of a flame graph has the same rules.)
 -- @tparam string name
 -- @treturn string
 function names.short(name)
-  local short = name:gsub("^[^(<%[ ]*!", ""):gsub("(.)%b[]", "%1"):gsub("(.)%(.*$", "%1")
+  local short = name:gsub("^[^(<%[ ]*!", ""):gsub("(.)%b[]", "%1")
+    :gsub("([%w_])%b<>", "%1"):gsub("([^.])%(.*$", "%1")
   short = short:match("[^/]*$")
   short = short:match("[^.]+%.%.?[^.]+$") or short:match("[^:]+::[^:]+$") or short
   return short ~= "" and short or name

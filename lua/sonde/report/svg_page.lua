@@ -53,8 +53,12 @@ page.SCRIPT = [==[
   function width() { return Math.max(200, root.getBoundingClientRect().width - 20); }
 
   function short(name) {
-    var words = name.replace(/^[^(<\[ ]*!/, "").replace(/(.)\[[^\[\]]*\]/g, "$1")
-      .replace(/(.)\(.*$/, "$1").replace(/^.*\//, "");
+    var words = name.replace(/^[^(<\[ ]*!/, "").replace(/(.)\[[^\[\]]*\]/g, "$1"), before;
+    do {
+      before = words;
+      words = words.replace(/(\w)<[^<>]*>/g, "$1");
+    } while (words !== before);
+    words = words.replace(/([^.])\(.*$/, "$1").replace(/^.*\//, "");
     return (words.match(/[^.]+\.\.?[^.]+$/) || words.match(/[^:]+::[^:]+$/) || [words])[0] || name;
   }
 
