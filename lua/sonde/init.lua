@@ -55,7 +55,24 @@ function sonde.profile(opts)
   return require("sonde.c.core").profile_new(opts)
 end
 
--- Constants and, later, targets of .NET; the reports by name.
+--- The running process that somebody means.
+-- @param what a pid, a name, or `{ socket = path }`
+-- @treturn ?Target see `sonde.dotnet.target`
+-- @treturn ?string message
+-- @treturn ?string code `not_found`, `no_endpoint` (may be retried), `permission`
+-- @treturn ?string hint
+function sonde.target(what)
+  return require("sonde.targets").open(what)
+end
+
+--- The processes that can be looked into.
+-- @tparam ?table opts `all`: also those without a runtime that is known
+-- @treturn {table,...} see `sonde.targets.list`
+function sonde.targets(opts)
+  return require("sonde.targets").list(opts)
+end
+
+-- Constants of .NET; the reports by name.
 local PARTS <const> = { dotnet = "sonde.dotnet", report = "sonde.report" }
 
 return setmetatable(sonde, { __index = function(self, name)

@@ -73,7 +73,9 @@ local function let_go()
   end
 end
 
-local function close_handle(handle)
+--- Closes a handle of libuv. Use this instead of the handle's own method.
+-- @param handle
+function loop.close(handle)
   if handle:is_closing() then return end
   handle:close()
   closing = true
@@ -271,7 +273,7 @@ function Task:resume(...)
   local result <const> = table.pack(core.resume(self.coroutine, ...))
   if coroutine.status(self.coroutine) ~= "dead" then return end
   self.finished = true
-  if self.timer then close_handle(self.timer) end
+  if self.timer then loop.close(self.timer) end
   local closed, what = coroutine.close(self.coroutine)
   if not result[1] then
     self.done:fail(result[2])
@@ -355,7 +357,7 @@ end
 function Watch:close()
   local poll <const> = self.poll
   self.poll = nil
-  if poll then close_handle(poll) end
+  if poll then loop.close(poll) end
 end
 
 --- Calls a function for each of some signals that comes, instead of what the

@@ -210,14 +210,14 @@ local function explain_dotnet(search)
     return ("its diagnostics are switched off: %s in its environment"):format(switch),
       "restart it without that"
   end
-  if search.pipe then
-    return "its diagnostics socket is switched off, by a setting or in its runtimeconfig.json",
-      "restart it without DOTNET_EnableDiagnostics_IPC=0"
-  end
   local why, hint = explain_directory(search)
   if why then return why, hint end
   if search.stale then
     return ("its socket is gone; %s was left by an earlier process"):format(search.stale)
+  end
+  if search.pipe then
+    return "its diagnostics socket is switched off, by a setting or in its runtimeconfig.json, "
+      .. "or was removed", "restart it without DOTNET_EnableDiagnostics_IPC=0"
   end
   return ("it has no diagnostics socket in %s: switched off in its runtimeconfig.json, a "
     .. "directory that cannot be written to, or removed"):format(search.tried[1].path)

@@ -7,6 +7,7 @@
 local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local proc <const> = require "sonde.process.proc"
+local uv <const> = require "sonde.base.uv"
 
 local ipc = {}
 
@@ -17,6 +18,9 @@ ipc.TIMEOUT = 10000 * MS
 
 -- A listener's queue that is full is tried again after this.
 local RETRY <const> = 10 * MS
+
+-- A reply that takes longer makes us look whether the process runs at all.
+local PATIENCE <const> = 1000 * MS
 
 -- What a runtime that has answered may take to end the connection.
 local DRAIN <const> = 1000 * MS
@@ -37,6 +41,13 @@ local function connect_message(endpoint, name, message)
   end
   if name == "ENOENT" then
     return ("the socket of %s is gone: %s"):format(subject(endpoint), endpoint.path), "no_endpoint"
+  end
+  if name == "EACCES" then
+    local owner <const> = uv.fs_stat(endpoint.path)
+    if owner then
+      return ("%s belongs to user %s (uid %d), and only that user and root may connect"):format(
+        endpoint.path, proc.user(owner.uid), owner.uid)
+    end
   end
   return ("cannot connect to %s: %s"):format(subject(endpoint), message)
 end
@@ -133,6 +144,15 @@ function Connection:send(bytes, deadline)
   end
 end
 
+-- Waits for bytes; not to the deadline when the process is seen not to run.
+local function wait_readable(self, deadline)
+  local there, message, code = self.watch:wait("r", math.min(deadline, loop.after(PATIENCE)))
+  if there or code ~= "timeout" or loop.now() >= deadline then return there, message, code end
+  local stat <const> = self.endpoint.pid and proc.stat(self.endpoint.pid)
+  if stat and stat.state:find("[Tt]") then return nil, message, code end
+  return self.watch:wait("r", deadline)
+end
+
 -- The next bytes; "" at the end.
 local function receive(self, deadline)
   while true do
@@ -142,7 +162,7 @@ local function receive(self, deadline)
     if bytes == nil then
       return nil, ("%s: %s"):format(subject(self.endpoint), message), code
     end
-    local there, why, reason = self.watch:wait("r", deadline)
+    local there, why, reason = wait_readable(self, deadline)
     if not there then return waited(self.endpoint, why, reason) end
   end
 end

@@ -1,0 +1,156 @@
+-- .NET processes to look into: builds the programs of spec/targets/dotnet with
+-- the SDK, for several runtimes, and runs them. Without an SDK, or without
+-- the packages of an older runtime, tests are skipped and say so.
+local helper <const> = require "spec.support.helper"
+local loop <const> = require "sonde.base.loop"
+local uv <const> = require "sonde.base.uv"
+
+local dotnet = {}
+
+local SOURCES <const> = "spec/targets/dotnet"
+local MS <const> = 1000000
+
+local function place(name, version)
+  local build <const> = os.getenv "SONDE_BUILD" or "build"
+  local base <const> = build:sub(1, 1) == "/" and build or uv.cwd() .. "/" .. build
+  return ("%s/targets/%s-%s"):format(base, name, version)
+end
+
+-- The sources are copied, because the SDK leaves its things beside them.
+local BUILD <const> = [[
+set -e
+rm -rf %s
+mkdir -p %s/src
+cp -r %s/Directory.Build.props %s/%s %s/src
+cd %s/src/%s
+dotnet publish -p:SondeRuntime=%s -c Release -o ../../out --nologo -v quiet
+]]
+
+local failed <const> = {}   -- programs that could not be built, and why
+
+local function build(name, version)
+  local to <const> = place(name, version)
+  local out, status, err = helper.run(BUILD:format(to, to, SOURCES, SOURCES, name, to, to, name,
+    version))
+  if status == 0 then return end
+  local why = (out .. err):match("error [^\n]*") or "the build failed"
+  failed[to] = (".NET %s: %s"):format(version, why:gsub("%s*%[.*", ""))
+end
+
+--- The program of a target; it is built first when its sources are newer.
+function dotnet.program(name, version)
+  helper.needs "dotnet"
+  local to <const> = place(name, version)
+  local program <const> = ("%s/out/target-%s"):format(to, name)
+  if failed[to] then helper.skip(failed[to]) end
+  local newer <const> = helper.run(("find %s/%s %s/*.props -newer %s 2>/dev/null || echo none")
+    :format(SOURCES, name, SOURCES, program))
+  if newer ~= "" then build(name, version) end
+  if failed[to] then helper.skip(failed[to]) end
+  return program
+end
+
+local Process <const> = {}
+Process.__index = Process
+Process.__close = function(self) self:close() end
+
+local function on_output(process, chunk)
+  process.output = process.output .. (chunk or "")
+  process.ended = chunk == nil
+  process.news:set()
+  process.news = loop.event()
+end
+
+local function environment_of(more)
+  local list = {}
+  for name, value in pairs(uv.os_environ()) do
+    if (more or {})[name] == nil then list[#list + 1] = name .. "=" .. value end
+  end
+  for name, value in pairs(more or {}) do
+    if value then list[#list + 1] = name .. "=" .. value end
+  end
+  return list
+end
+
+--- Runs any program: `{ program, argument, … }`, `env` (false unsets), `uid`,
+-- `gid`, `cwd`.
+function dotnet.spawn(words, opts)
+  opts = opts or {}
+  local process <const> = setmetatable({ output = "", news = loop.event(), exit = loop.event(),
+    stdin = uv.new_pipe(), stdout = uv.new_pipe() }, Process)
+  local handle, pid = uv.spawn(words[1], {
+    args = table.move(words, 2, #words, 1, {}), stdio = { process.stdin, process.stdout, 2 },
+    env = environment_of(opts.env), uid = opts.uid, gid = opts.gid, cwd = opts.cwd,
+  }, loop.guard(function(code, signal) process.exit:set(code, signal) end))
+  assert(handle, pid)
+  process.handle, process.pid = handle, pid
+  process.stdout:read_start(loop.guard(function(_, chunk) on_output(process, chunk) end))
+  return process
+end
+
+--- Runs a target and waits until it says that it is ready.
+function dotnet.start(name, version, opts)
+  opts = opts or {}
+  local words = { dotnet.program(name, version) }
+  table.move(opts.args or {}, 1, #(opts.args or {}), 2, words)
+  local process <const> = dotnet.spawn(words, opts)
+  if opts.wait ~= false then assert(process:line "^ready", "the target did not start") end
+  return process
+end
+
+--- The next line of output that matches; nil when none came in time.
+function Process:line(pattern, seconds)
+  local deadline <const> = loop.after((seconds or 20) * 1000 * MS)
+  while true do
+    local line, rest = self.output:match("^([^\n]*)\n(.*)$")
+    if line then
+      self.output = rest
+      if line:find(pattern or "") then return line end
+    elseif self.ended or not self.news:wait(deadline) then
+      return nil
+    end
+  end
+end
+
+--- Sends a command and returns the line that answers.
+function Process:command(text)
+  self.stdin:write(text .. "\n")
+  return self:line()
+end
+
+--- Waits for the end: exit status and signal, or nil.
+function Process:wait(seconds)
+  local done, code, signal = self.exit:wait(loop.after((seconds or 20) * 1000 * MS))
+  if done then return code, signal end
+end
+
+--- Sends a signal by number.
+function Process:kill(signal)
+  uv.kill(self.pid, signal)
+end
+
+--- Ends it, whatever it does.
+function Process:close()
+  if self.handle == nil then return end
+  if not self.exit:is_set() then
+    uv.kill(self.pid, 18)
+    uv.kill(self.pid, 9)
+    self:wait()
+  end
+  for _, handle in ipairs { self.handle, self.stdin, self.stdout } do
+    loop.close(handle)
+  end
+  self.handle = nil
+end
+
+--- Threads of a process with this name: the runtime has one that streams for
+-- each open session.
+function dotnet.sessions(pid)
+  local n = -1   -- the diagnostics server itself
+  for _, name in pairs(require("sonde.process.proc").thread_names(pid)) do
+    if name == ".NET EventPipe" then n = n + 1 end
+  end
+  return n
+end
+
+return dotnet
