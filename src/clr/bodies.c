@@ -243,7 +243,9 @@ static uint32_t named(const struct bodies *b, const struct pages *by_method,
   return BODY_NONE;
 }
 
-int bodies_join_names(struct bodies *b) {
+int bodies_finish(struct bodies *b) {
+  index_free(&b->by_start);
+  pages_free(&b->spans);
   struct pages by_method;
   pages_init(&by_method, b->budget);
   int status = 0;

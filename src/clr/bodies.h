@@ -56,8 +56,11 @@ int bodies_event(struct bodies *b, enum body_event event,
                  const struct body *seen, int64_t now,
                  struct body_change *change);
 
-/* Gives names to bodies that came without, by method. */
-int bodies_join_names(struct bodies *b);
+/*
+** There are no more events: gives names to bodies that came without, by
+** method, and frees what only events need. 0, or -1 when memory was refused.
+*/
+int bodies_finish(struct bodies *b);
 
 static inline uint64_t body_end(const struct body *b) {
   uint64_t end = b->start + b->size;

@@ -193,7 +193,7 @@ int clr_finish(struct clr *c) {
   if (c->finished) return 0;
   c->finished = 1;
   sampler_finish(&c->sampler);
-  if (bodies_join_names(&c->bodies) != 0 || join_entries(c) != 0
+  if (bodies_finish(&c->bodies) != 0 || join_entries(c) != 0
       || lookup_init(&c->lookup, c->budget, &c->bodies, &c->entries) != 0
       || universal_finish(&c->universal) != 0
       || actors_finish(&c->actors) != 0)

@@ -9,6 +9,9 @@ int lookup_init(struct lookup *l, struct budget *budget,
   l->entries = entries->rows;
   places_init(&l->by_start, budget);
   places_init(&l->entry_places, budget);
+  if (places_reserve(&l->by_start, bodies->count) != 0
+      || places_reserve(&l->entry_places, entries->count) != 0)
+    return -1;
   for (uint32_t i = 0; i < bodies->count; i++) {
     const struct body *b = &bodies->rows[i];
     if (places_add(&l->by_start, b->process, b->start, body_end(b) - 1, i)

@@ -19,6 +19,17 @@ void places_free(struct places *p) {
   places_init(p, p->budget);
 }
 
+int places_reserve(struct places *p, uint32_t n) {
+  if (n <= p->rows_cap) return 0;
+  struct place *rows =
+      budget_resize(p->budget, p->rows, p->rows_cap * sizeof *rows,
+                    n * sizeof *rows);
+  if (rows == NULL) return -1;
+  p->rows = rows;
+  p->rows_cap = n;
+  return 0;
+}
+
 int places_add(struct places *p, uint64_t space, uint64_t start,
                uint64_t last, uint32_t id) {
   if (last < start) return 0;

@@ -33,6 +33,9 @@ struct places_search {
 void places_init(struct places *p, struct budget *budget);
 void places_free(struct places *p);
 
+/* Makes room for so many, no more; 0, or -1 when memory was refused. */
+int places_reserve(struct places *p, uint32_t n);
+
 /* 0, or -1 when memory was refused. Ranges that end before they start are
 ** left out. */
 int places_add(struct places *p, uint64_t space, uint64_t start,

@@ -40,6 +40,9 @@ int universal_add_metadata(struct universal *u,
 }
 
 int universal_finish(struct universal *u) {
+  if (places_reserve(&u->map_places, u->n_maps) != 0
+      || places_reserve(&u->symbol_places, u->n_symbols) != 0)
+    return -1;
   for (uint32_t i = 0; i < u->n_maps; i++) {
     const struct map *m = &u->maps[i];
     if (places_add(&u->map_places, m->process, m->start, m->last, i) != 0)
