@@ -81,6 +81,8 @@ static int queue(struct nt_reader *r, const struct nt_event *event,
 
 static struct nt_type *type_of(struct nt_reader *r, uint32_t metadata_id,
                                uint64_t offset) {
+  if (metadata_id < NEAR_TYPES && r->near_types[metadata_id] != NULL)
+    return r->near_types[metadata_id];
   uint32_t serial = idmap_find(&r->type_ids, metadata_id);
   if (serial != IDMAP_NONE) return r->types[serial];
   r->counts.unknown_metadata++;
@@ -178,6 +180,44 @@ static int take(struct nt_reader *r, const struct blob *b,
   return 0;
 }
 
+/* No compressed header is longer: varints, two ids and the flags byte. */
+#define HEADER_MAX 90
+
+/*
+** A varint at a place that at least 'max' bytes follow; *at is set to NULL
+** when it is longer than that.
+*/
+static inline uint64_t near_varint(const uint8_t **at, unsigned max) {
+  const uint8_t *p = *at;
+  uint64_t value = *p & 0x7f;
+  unsigned n = 1;
+  while (p[n - 1] >= 0x80) {
+    if (n == max) {
+      *at = NULL;
+      return 0;
+    }
+    value |= (uint64_t)(p[n] & 0x7f) << (7 * n);
+    n++;
+  }
+  *at = p + n;
+  return value;
+}
+
+/* The ids, or in V6 the label list, that flags 0x10 and 0x20 announce. */
+static void read_ids(struct cursor *c, struct blob *b, uint8_t flags,
+                     int v6) {
+  const uint8_t *id;
+  if (v6) {
+    if (flags & 0x10) b->label_list = cur_varu32(c);
+    return;
+  }
+  if (flags & 0x10 && (id = cur_take(c, 16)) != NULL)
+    memcpy(b->activity, id, 16);
+  if (flags & 0x20 && (id = cur_take(c, 16)) != NULL)
+    memcpy(b->related, id, 16);
+  b->has_ids = !is_zero(b->activity) || !is_zero(b->related);
+}
+
 /* Reads one compressed header; 'c' fails when it runs past the block. */
 static inline void read_compressed(struct cursor *c, struct blob *b,
                                    int v6) {
@@ -192,19 +232,34 @@ static inline void read_compressed(struct cursor *c, struct blob *b,
   if (flags & 0x04) b->thread = cur_varu64(c);
   if (flags & 0x08) b->stack_id = cur_varu32(c);
   b->ticks = (int64_t)((uint64_t)b->ticks + cur_varu64(c));
-  if (flags & 0x30) {
-    const uint8_t *id;
-    if (v6) {
-      if (flags & 0x10) b->label_list = cur_varu32(c);
-    }
-    else {
-      if (flags & 0x10 && (id = cur_take(c, 16)) != NULL)
-        memcpy(b->activity, id, 16);
-      if (flags & 0x20 && (id = cur_take(c, 16)) != NULL)
-        memcpy(b->related, id, 16);
-      b->has_ids = !is_zero(b->activity) || !is_zero(b->related);
-    }
+  if (flags & 0x30) read_ids(c, b, flags, v6);
+  b->sorted = (flags & 0x40) != 0;
+  if (flags & 0x80) b->size = cur_varu32(c);
+}
+
+/*
+** The same header where HEADER_MAX bytes are left, so that no byte needs a
+** check of its own. A varint that is too long fails the cursor.
+*/
+static inline void read_near(struct cursor *c, struct blob *b, int v6) {
+  const uint8_t *p = c->at;
+  uint8_t flags = *p++;
+  if (flags & 0x01) b->metadata_id = (uint32_t)near_varint(&p, 5);
+  if (p != NULL && flags & 0x02) {
+    b->sequence += (uint32_t)near_varint(&p, 5) + 1;
+    if (p != NULL) b->capture = near_varint(&p, 10);
+    if (p != NULL) b->processor = (uint32_t)near_varint(&p, 5);
   }
+  else if (b->metadata_id != 0) b->sequence++;
+  if (p != NULL && flags & 0x04) b->thread = near_varint(&p, 10);
+  if (p != NULL && flags & 0x08) b->stack_id = (uint32_t)near_varint(&p, 5);
+  if (p != NULL) b->ticks = (int64_t)((uint64_t)b->ticks + near_varint(&p, 10));
+  if (p == NULL) {
+    cur_skip(c, SIZE_MAX);
+    return;
+  }
+  c->at = p;
+  if (flags & 0x30) read_ids(c, b, flags, v6);
   b->sorted = (flags & 0x40) != 0;
   if (flags & 0x80) b->size = cur_varu32(c);
 }
@@ -229,7 +284,8 @@ static int read_compressed_blobs(struct nt_reader *r, struct cursor *block,
   while (c.at < c.end) {
     const uint8_t *start = c.at;
     uint64_t offset = base + (uint64_t)(start - block->at);
-    read_compressed(&c, &b, r->v6);
+    if (cur_left(&c) >= HEADER_MAX) read_near(&c, &b, r->v6);
+    else read_compressed(&c, &b, r->v6);
     size_t left = cur_left(&c);
     if (c.failed || left < b.size) {
       blob_problem(r, &b, c.failed ? b.size : left, offset);

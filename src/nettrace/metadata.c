@@ -87,6 +87,8 @@ static struct nt_type *add_type(struct nt_reader *r,
   *type = *model;
   type->serial = r->n_types;
   r->types[r->n_types++] = type;
+  if (type->metadata_id < NEAR_TYPES)
+    r->near_types[type->metadata_id] = type;
   return type;
 }
 

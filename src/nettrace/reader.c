@@ -6,6 +6,8 @@
 /* How often one kind of problem is told; beyond, it is only counted. */
 #define TOLD_MAX 16
 
+#define NS_PER_SECOND INT64_C(1000000000)
+
 static const enum nt_severity severities[] = {
 #define PROBLEM(id, severity) NT_##severity,
 #include "nettrace/problems.def"
@@ -54,7 +56,6 @@ struct nt_reader *nt_new(struct budget *budget, const struct nt_sink *sink) {
   memset(r, 0, sizeof *r);
   r->budget = budget;
   r->sink = *sink;
-  r->last_thread = NT_NO_THREAD;
   r->info.frequency = 1000000000;
   r->info.pointer_size = 8;
   r->min_ticks = INT64_MAX;
@@ -164,14 +165,23 @@ int nt_pair_at(const struct nt_reader *r, uint32_t i, uint32_t *key,
   return 1;
 }
 
+/* The whole seconds apart, so that nearly all fit 64 bits. */
 int64_t nt_time(const struct nt_reader *r, int64_t ticks) {
-  __extension__ typedef __int128 wide;
-  wide delta = (wide)ticks - r->info.sync_ticks;
-  if (r->info.frequency != 1000000000)
-    delta = delta * 1000000000 / r->info.frequency;
-  if (delta > INT64_MAX) return INT64_MAX;
-  if (delta < INT64_MIN) return INT64_MIN;
-  return (int64_t)delta;
+  int64_t delta, seconds, ns;
+  int64_t frequency = r->info.frequency;
+  if (__builtin_sub_overflow(ticks, r->info.sync_ticks, &delta))
+    return ticks < r->info.sync_ticks ? INT64_MIN : INT64_MAX;
+  if (frequency == NS_PER_SECOND) return delta;
+  int64_t rest = delta % frequency;
+  if (__builtin_mul_overflow(rest, NS_PER_SECOND, &ns)) {
+    __extension__ typedef __int128 wide;
+    ns = (int64_t)((wide)rest * NS_PER_SECOND / frequency);
+  }
+  else ns /= frequency;
+  if (__builtin_mul_overflow(delta / frequency, NS_PER_SECOND, &seconds)
+      || __builtin_add_overflow(seconds, ns, &ns))
+    return delta < 0 ? INT64_MIN : INT64_MAX;
+  return ns;
 }
 
 int nt_label_at(const struct nt_reader *r, uint32_t list, uint32_t i,

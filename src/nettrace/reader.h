@@ -37,6 +37,17 @@ enum frame_state {
   FRAME_ENDED
 };
 
+/* Ids below this are found without a search; real traces have 30 to 300. */
+#define NEAR_TYPES 512
+
+/* A cache of thread rows by key: samples alternate between few threads. */
+#define NEAR_THREADS 64
+
+struct near_thread {
+  uint64_t key;
+  uint32_t row_plus;       /* row + 1; 0 when free */
+};
+
 struct label_list {
   uint32_t first, count;   /* of the reader's labels */
 };
@@ -70,6 +81,7 @@ struct nt_reader {
   /* types */
   struct nt_type **types;      uint32_t types_cap, n_types;
   struct idmap type_ids;       /* metadata id -> serial */
+  struct nt_type *near_types[NEAR_TYPES];   /* the small ids, direct */
   struct nt_type *unknown_type;
 
   /* threads */
@@ -77,8 +89,7 @@ struct nt_reader {
   int64_t *thread_ticks;       uint32_t thread_ticks_cap;
   struct index thread_index;   /* by the id or index that events use */
   uint64_t *thread_keys;       uint32_t thread_keys_cap;
-  uint64_t last_key;           /* a one-entry cache: runs of one thread */
-  uint32_t last_thread;
+  struct near_thread near_threads[NEAR_THREADS];   /* those in use now */
   struct nt_loss *losses;      uint32_t losses_cap, n_losses;
 
   /* stacks of the region */

@@ -227,6 +227,9 @@ int region_read_sequence(struct nt_reader *r, struct cursor *c,
   idmap_clear(&r->list_ids);
   r->n_labels = r->n_lists = 0;
   if (flags & 1) thread_forget_all(r);
-  if (flags & 2) idmap_clear(&r->type_ids);
+  if (flags & 2) {
+    idmap_clear(&r->type_ids);
+    memset(r->near_types, 0, sizeof r->near_types);
+  }
   return 0;
 }

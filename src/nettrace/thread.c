@@ -23,14 +23,18 @@ static uint32_t find_row(const struct nt_reader *r, uint64_t key) {
 }
 
 uint32_t thread_find(struct nt_reader *r, uint64_t key) {
-  if (r->last_thread != NT_NO_THREAD && r->last_key == key)
-    return r->last_thread;
+  struct near_thread *near = &r->near_threads[key % NEAR_THREADS];
+  if (near->row_plus != 0 && near->key == key) return near->row_plus - 1;
   uint32_t row = find_row(r, key);
   if (row != NT_NO_THREAD) {
-    r->last_key = key;
-    r->last_thread = row;
+    near->key = key;
+    near->row_plus = row + 1;
   }
   return row;
+}
+
+static void forget_near(struct nt_reader *r) {
+  memset(r->near_threads, 0, sizeof r->near_threads);
 }
 
 static int grow_rows(struct nt_reader *r) {
@@ -61,7 +65,7 @@ static uint32_t add_row(struct nt_reader *r, uint64_t key) {
   uint32_t tag = hash_tag(hash_mix(key, 2));
   if (old != NT_NO_THREAD) index_replace(&r->thread_index, tag, old, row);
   else index_put(&r->thread_index, tag, row);
-  r->last_thread = NT_NO_THREAD;
+  forget_near(r);
   return row;
 }
 
@@ -113,7 +117,7 @@ void thread_told(struct nt_reader *r, uint32_t thread, uint32_t number,
 
 void thread_forget_all(struct nt_reader *r) {
   index_clear(&r->thread_index);
-  r->last_thread = NT_NO_THREAD;
+  forget_near(r);
 }
 
 static uint32_t read_string(struct nt_reader *r, struct cursor *c) {
@@ -184,7 +188,7 @@ static void remove_row(struct nt_reader *r, uint64_t index, uint32_t number,
   }
   thread_told(r, row, number, r->thread_ticks[row]);
   index_remove(&r->thread_index, hash_tag(hash_mix(index, 2)), row);
-  r->last_thread = NT_NO_THREAD;
+  forget_near(r);
 }
 
 int thread_read_removals(struct nt_reader *r, struct cursor *c,
