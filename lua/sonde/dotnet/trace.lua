@@ -329,8 +329,12 @@ local function thread_mask(self, opts)
   return nil, ("%s: %s"):format(self.name, what), "not_found"
 end
 
-local function describe(self, profile, view, facts)
-  profile:set_info { comments = views.comments(self, view, facts) }
+-- Of a view that was asked for as "samples" the numbers are what counts.
+local function describe(self, profile, view, asked, facts)
+  profile:set_info {
+    comments = views.comments(self, view, facts),
+    default_type = asked == "samples" and 1 or nil,
+  }
   if profile.set_view then profile:set_view(view) end
 end
 
@@ -341,7 +345,7 @@ local function make_profile(self, view, opts)
     view = view, names = opts.names, labels = opts.labels, threads = mask,
   }
   if profile == nil then return nil, ("%s: %s"):format(self.name, facts), why end
-  describe(self, profile, view, facts)
+  describe(self, profile, view, opts.view, facts)
   return profile, facts
 end
 
@@ -350,7 +354,8 @@ local function cached_profile(self, view, opts)
   if opts.process or opts.thread and #opts.thread > 0 then
     return make_profile(self, view, opts)
   end
-  local key <const> = ("%s %s %s"):format(view, opts.names, opts.labels)
+  local key <const> = ("%s %s %s %s"):format(view, opts.view == "samples", opts.names,
+    opts.labels)
   local known <const> = self.profiles[key]
   if known then return known.profile, known.facts end
   local profile, facts, code = make_profile(self, view, opts)
