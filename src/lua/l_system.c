@@ -4,6 +4,7 @@
 */
 #define _GNU_SOURCE   /* realpath, sigaction */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,27 @@ static int system_isatty(lua_State *L) {
   return 1;
 }
 
-/* core.columns(fd): width of the terminal, or nil. */
+/* core.columns(fd): width and height of the terminal, or nil. */
 static int system_columns(lua_State *L) {
   struct winsize size = {0};
   int fd = (int)luaL_checkinteger(L, 1);
   if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
   lua_pushinteger(L, size.ws_col);
+  lua_pushinteger(L, size.ws_row);
+  return 2;
+}
+
+/*
+** core.wait_input(fd, ms): whether it can be read from within that time; nil
+** when a signal came first, so that its hook runs.
+*/
+static int system_wait_input(lua_State *L) {
+  struct pollfd asked = {0};
+  asked.fd = (int)luaL_checkinteger(L, 1);
+  asked.events = POLLIN;
+  int ready = poll(&asked, 1, (int)luaL_checkinteger(L, 2));
+  if (ready < 0) luaL_pushfail(L);
+  else lua_pushboolean(L, ready > 0);
   return 1;
 }
 
@@ -91,12 +107,16 @@ static void on_signal(int number) {
   signals_wake();   /* an event loop that waits runs no Lua */
 }
 
-/* core.catch_signal(number): it raises "interrupted!" in the main state. */
+/*
+** core.catch_signal(number [, stays]): it raises "interrupted!" in the main
+** state. One that stays is caught again and again: it ends a computation and
+** never the process.
+*/
 static int system_catch_signal(lua_State *L) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
-  action.sa_flags = (int)SA_RESETHAND;
+  action.sa_flags = lua_toboolean(L, 2) ? 0 : (int)SA_RESETHAND;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   interrupted_state = lua_tothread(L, -1);
   if (sigaction((int)luaL_checkinteger(L, 1), &action, NULL) != 0)
@@ -143,6 +163,7 @@ static int system_die_by(lua_State *L) {
 static const luaL_Reg functions[] = {
   {"isatty", system_isatty},
   {"columns", system_columns},
+  {"wait_input", system_wait_input},
   {"path_info", system_path_info},
   {"catch_signal", system_catch_signal},
   {"resume", system_resume},
