@@ -40,7 +40,7 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 LINTED  := $(SOURCES:src/%.c=$(BUILD)/lint/%.o)
 MODULE  := $(BUILD)/lua/sonde/c/core.so
 COMMAND := $(BUILD)/sonde
-LUA_FILES := $(shell find lua -name '*.lua')
+SHARED_FILES := $(shell find lua -type f)
 FUZZERS := $(patsubst spec/c/fuzz_%.c,%,$(wildcard spec/c/fuzz_*.c))
 
 ifneq ($(V),1)
@@ -143,7 +143,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share/lua/$(LUA_VERSION)
 LIB   = $(DESTDIR)$(PREFIX)/lib/lua/$(LUA_VERSION)
 
 install: all
-	$(Q)for file in $(LUA_FILES:lua/%=%); do \
+	$(Q)for file in $(SHARED_FILES:lua/%=%); do \
 	  install -D -m 644 "lua/$$file" "$(SHARE)/$$file" || exit 1; \
 	done
 	$(Q)install -D -m 755 $(MODULE) $(LIB)/sonde/c/core.so
