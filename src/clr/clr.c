@@ -120,6 +120,7 @@ int clr_init(struct clr *c, struct budget *budget,
   c->options = *options;
   buf_init(&c->text, budget);
   bodies_init(&c->bodies, budget);
+  entries_init(&c->entries, budget);
   modules_init(&c->modules, budget);
   generations_init(&c->frames, budget);
   jits_init(&c->jits, budget);
@@ -143,9 +144,7 @@ int clr_init(struct clr *c, struct budget *budget,
 void clr_free(struct clr *c) {
   buf_free(&c->text);
   bodies_free(&c->bodies);
-  budget_free(c->budget, c->entries.rows, c->entries.rows_cap,
-              sizeof *c->entries.rows);
-  memset(&c->entries, 0, sizeof c->entries);
+  entries_free(&c->entries);
   modules_free(&c->modules);
   generations_free(&c->frames);
   actors_free(&c->actors);

@@ -3,6 +3,38 @@
 /* Code of a precompiled method is not believed to be longer than this. */
 #define ENTRY_REACH (UINT64_C(1) << 16)
 
+void entries_init(struct entries *e, struct budget *budget) {
+  memset(e, 0, sizeof *e);
+  e->budget = budget;
+  index_init(&e->by_start, budget);
+}
+
+void entries_free(struct entries *e) {
+  budget_free(e->budget, e->rows, e->rows_cap, sizeof *e->rows);
+  index_free(&e->by_start);
+  entries_init(e, e->budget);
+}
+
+int entries_add(struct entries *e, const struct body *entry) {
+  uint32_t tag = hash_tag(hash_mix(entry->start, entry->process));
+  uint32_t probe = tag;
+  uint32_t id;
+  while ((id = index_next(&e->by_start, tag, &probe)) != INDEX_NONE) {
+    if (e->rows[id].start != entry->start
+        || e->rows[id].process != entry->process)
+      continue;
+    e->rows[id] = *entry;
+    return 0;
+  }
+  if (index_reserve(&e->by_start) != 0
+      || budget_grow(e->budget, (void **)&e->rows, &e->rows_cap,
+                     sizeof *e->rows, (uint64_t)e->count + 1) != 0)
+    return -1;
+  index_put(&e->by_start, tag, e->count);
+  e->rows[e->count++] = *entry;
+  return 0;
+}
+
 int lookup_init(struct lookup *l, struct budget *budget,
                 const struct bodies *bodies, const struct entries *entries) {
   l->bodies = bodies->rows;

@@ -13,9 +13,16 @@
 ** They are bodies of size 0.
 */
 struct entries {
-  struct body *rows;
-  uint32_t rows_cap, count;
+  struct budget *budget;
+  struct body *rows;    uint32_t rows_cap, count;
+  struct index by_start;
 };
+
+void entries_init(struct entries *e, struct budget *budget);
+void entries_free(struct entries *e);
+
+/* The runtime tells an entry point at each look-up: one row for each. */
+int entries_add(struct entries *e, const struct body *entry);
 
 struct lookup {
   const struct body *bodies, *entries;

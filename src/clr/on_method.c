@@ -94,13 +94,7 @@ void on_entry_point(struct clr *c, const struct nt_event *e) {
   struct scene scene;
   if (p.failed || b.start == 0 || !events_scene(c, e, &scene)) return;
   b.process = scene.process;
-  struct entries *n = &c->entries;
-  if (budget_grow(c->budget, (void **)&n->rows, &n->rows_cap,
-                  sizeof *n->rows, (uint64_t)n->count + 1) != 0) {
-    c->refused = 1;
-    return;
-  }
-  n->rows[n->count++] = b;
+  events_check(c, entries_add(&c->entries, &b));
 }
 
 /* Starts the clock of a method on this thread; what it interrupts waits. */

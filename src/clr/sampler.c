@@ -18,17 +18,21 @@ void sampler_free(struct sampler *s) {
   sampler_init(s, s->budget, s->actors);
 }
 
-/* Keeps the longest ones; the shortest gives way. */
-static void note_gap(struct sampler *s, int64_t since, int64_t period) {
-  struct sampler_gap gap = {since, period};
-  if (s->n_gaps < SAMPLER_GAPS) {
-    s->gaps[s->n_gaps++] = gap;
-    return;
-  }
+static uint32_t shortest_gap(const struct sampler *s) {
   uint32_t shortest = 0;
   for (uint32_t i = 1; i < SAMPLER_GAPS; i++)
     if (s->gaps[i].period < s->gaps[shortest].period) shortest = i;
-  if (s->gaps[shortest].period < period) s->gaps[shortest] = gap;
+  return shortest;
+}
+
+/* Keeps the longest ones; the shortest gives way. */
+static void note_gap(struct sampler *s, int64_t since, int64_t period) {
+  struct sampler_gap gap = {since, period};
+  if (s->n_gaps < SAMPLER_GAPS) s->gaps[s->n_gaps++] = gap;
+  else if (period > s->gap_floor) s->gaps[shortest_gap(s)] = gap;
+  else return;
+  if (s->n_gaps == SAMPLER_GAPS)
+    s->gap_floor = s->gaps[shortest_gap(s)].period;
 }
 
 /* Charges every sample of the pass. */

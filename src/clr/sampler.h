@@ -35,6 +35,7 @@ struct sampler {
   int64_t pass_since, pass_ticks;
   struct median periods;
   struct sampler_gap gaps[SAMPLER_GAPS];   uint32_t n_gaps;
+  int64_t gap_floor;           /* shortest of them, once there are all */
   uint64_t by_type[3];         /* samples kept, by sample_type */
 };
 

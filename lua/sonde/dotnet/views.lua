@@ -200,9 +200,9 @@ local function comment_gaps(trace)
     end
   end
   if n == 0 or total < 100000000 then return nil end
-  return ("%d times the sampler was late by more than ten periods of %s: %s in all, charged to"
-    .. " the samples before"):format(n, units.duration(sampling.period_ns),
-    units.duration(total))
+  return ("%s%d times the sampler was late by more than ten periods of %s: %s in all, charged to"
+    .. " the samples before"):format(n == #sampling.gaps and "at least " or "", n,
+    units.duration(sampling.period_ns), units.duration(total))
 end
 
 local function comment_lost(trace)
