@@ -186,14 +186,14 @@ describe("every file", function()
 
   it("names no machine, registry or path of where it was written", function()
     local words <const> = {
-      "/wo" .. "rk/", "/fa" .. "rm/", "/ro" .. "ot/", "deb.deb" .. "ian", "registry.np" .. "mjs",
-      "api.nu" .. "get", "proxy.go" .. "lang",
+      "/wo" .. "rk/", "/fa" .. "rm/", "[%s\"'`(=:]/ro" .. "ot/", "deb%.deb" .. "ian",
+      "registry%.np" .. "mjs", "api%.nu" .. "get", "proxy%.go" .. "lang",
     }
     local bad = {}
     for _, path in ipairs(tracked()) do
       local text <const> = not path:find("^spec/data/") and helper.read(path) or ""
       for _, word in ipairs(words) do
-        if text:find(word, 1, true) then bad[#bad + 1] = ("%s: %s"):format(path, word) end
+        if text:find(word) then bad[#bad + 1] = ("%s: %s"):format(path, word) end
       end
     end
     assert.same({}, bad)
