@@ -154,11 +154,33 @@ describe("binding: a stream's buffer", function()
       assert.is_true(stream:write(fd))
       uv.fs_close(fd)
       assert.equal(100000, #helper.read(directory .. "/f"))
+      assert.is_true(stream:write(fd))   -- nothing is left to write
+      stream:put(("x"):rep(100000))
       local full <const> = assert(uv.fs_open("/dev/full", "w", 0))
       assert.same({ nil, "No space left on device", "unavailable", "ENOSPC", 0 },
         { stream:write(full) })
       uv.fs_close(full)
     end)
+  end)
+end)
+
+describe("binding: a stream into a pipe", function()
+  it("does not wait for its reader", function()
+    local uv <const> = require "sonde.base.uv"
+    local pipe <const> = assert(uv.pipe({}, {}))
+    local stream <const> = core.stream()
+    stream:put(("x"):rep(200000))
+    assert.is_false((stream:write(pipe.write)))
+    local got = 0
+    repeat
+      got = got + #uv.fs_read(pipe.read, 65536)
+    until stream:write(pipe.write)
+    while got < 200000 do got = got + #uv.fs_read(pipe.read, 65536) end
+    assert.equal(200000, got)
+    uv.fs_close(pipe.read)
+    stream:put "x"
+    assert.equal("EPIPE", select(4, stream:write(pipe.write)))
+    uv.fs_close(pipe.write)
   end)
 end)
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lua/l_aux.h"
@@ -25,6 +26,7 @@
 struct stream {
   uint8_t *buffer;      /* NULL when closed */
   size_t len;           /* bytes of the last fill that are kept */
+  size_t written;       /* of these, by stream:write */
   struct input *loan;   /* lives as long as the stream; NULL before a loan */
 };
 
@@ -60,7 +62,7 @@ static int stream_fill(lua_State *L) {
   struct stream *s = check(L);
   int fd = sys_check_socket(L, 2), passed;
   ssize_t n = 0;
-  s->len = 0;
+  s->len = s->written = 0;
   while (s->len < CAPACITY) {
     n = unixsock_receive(fd, s->buffer + s->len, CAPACITY - s->len, &passed);
     if (passed >= 0) close(passed);
@@ -84,6 +86,7 @@ static int stream_put(lua_State *L) {
   luaL_argcheck(L, size <= CAPACITY, 2, "too long");
   memcpy(s->buffer, bytes, size);
   s->len = size;
+  s->written = 0;
   return 0;
 }
 
@@ -96,31 +99,50 @@ static int stream_keep(lua_State *L) {
   return 0;
 }
 
-/* Waits until a pipe takes more; -1 with errno set. */
-static int wait_writable(int fd) {
-  struct pollfd wait = {fd, POLLOUT, 0};
-  return poll(&wait, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+/* Is it a file, which takes everything at once? */
+static int is_file(int fd) {
+  struct stat info;
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* A pipe that is ready for any takes this many without making us wait. */
+#define PIECE ((size_t)4096)
+
+static ssize_t write_some(int fd, const uint8_t *data, size_t size,
+                          int regular) {
+  struct pollfd ready = {fd, POLLOUT, 0};
+  if (!regular) {
+    if (poll(&ready, 1, 0) == 0) {
+      errno = EAGAIN;
+      return -1;
+    }
+    if (size > PIECE) size = PIECE;
+  }
+  ssize_t n = write(fd, data, size);
+  if (n == 0) errno = ENOSPC;
+  return n == 0 ? -1 : n;
 }
 
 /*
-** stream:write(fd): writes it all to a file: true, or nil, message, code,
-** errno's name and how many bytes were written before.
+** stream:write(fd): writes to a file: true when all is written, false when
+** it takes no more now (the next call goes on), or nil, message, code,
+** errno's name and how many bytes of the fill were written.
 */
 static int stream_write(lua_State *L) {
   struct stream *s = check(L);
-  int fd = (int)luaL_checkinteger(L, 2);
-  size_t done = 0;
-  while (done < s->len) {
-    ssize_t n = write(fd, s->buffer + done, s->len - done);
-    if (n > 0) done += (size_t)n;
-    else if (n == 0) errno = ENOSPC;
-    if (n > 0 || (n < 0 && errno == EINTR)) continue;
-    if (n < 0 && errno == EAGAIN && wait_writable(fd) == 0) continue;
-    sys_fail(L, errno, NULL);
-    lua_pushinteger(L, (lua_Integer)done);
-    return 5;
+  int fd = (int)luaL_checkinteger(L, 2), regular = is_file(fd);
+  while (s->written < s->len) {
+    ssize_t n = write_some(fd, s->buffer + s->written, s->len - s->written,
+                           regular);
+    if (n > 0) s->written += (size_t)n;
+    else if (errno == EAGAIN) break;
+    else if (errno != EINTR) {
+      sys_fail(L, errno, NULL);
+      lua_pushinteger(L, (lua_Integer)s->written);
+      return 5;
+    }
   }
-  lua_pushboolean(L, 1);
+  lua_pushboolean(L, s->written >= s->len);
   return 1;
 }
 
@@ -128,6 +150,14 @@ static int stream_write(lua_State *L) {
 static int stream_bytes(lua_State *L) {
   struct stream *s = check(L);
   lua_pushlstring(L, (const char *)s->buffer, s->len);
+  return 1;
+}
+
+/* stream:last(): the last byte as a number; nil when it holds none. */
+static int stream_last(lua_State *L) {
+  struct stream *s = check(L);
+  if (s->len == 0) return 0;
+  lua_pushinteger(L, s->buffer[s->len - 1]);
   return 1;
 }
 
@@ -153,6 +183,7 @@ static const luaL_Reg methods[] = {
   {"keep", stream_keep},
   {"write", stream_write},
   {"bytes", stream_bytes},
+  {"last", stream_last},
   {"loan", stream_loan},
   {"close", stream_close},
   {NULL, NULL}

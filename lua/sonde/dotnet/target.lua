@@ -164,4 +164,17 @@ function Target:resume(opts)
   return true
 end
 
+--- Starts a session: the runtime tells what happens in it until
+-- `Session:stop`.
+-- @tparam ?table opts `providers buffer_mb rundown max_bytes output on_bytes
+--   timeout` and more; see `sonde.dotnet.session`
+-- @treturn ?Session
+-- @treturn ?string message
+-- @treturn ?string code `no_endpoint` (may be retried), `runtime_error`, …
+-- @treturn ?string hint
+-- @treturn ?integer hresult when the code is `runtime_error`
+function Target:trace(opts)
+  return require("sonde.dotnet.session").start(self, opts)
+end
+
 return target

@@ -103,6 +103,32 @@ local function hint_for(code, name)
   return HINTS[code] and HINTS[code]:format(name)
 end
 
+-- The object of a userdata that has been read to its end.
+local function wrap(userdata, source, opts, message, code)
+  local info <const> = userdata:info()
+  return setmetatable({
+    core = userdata, name = source.name, path = source.path, opts = opts,
+    bytes = source.bytes, profiles = {}, message = message, code = code,
+    version = info.version, clock_frequency = info.clock_frequency,
+    pointer_size = info.pointer_size, process_id = info.process_id,
+  }, Trace)
+end
+
+--- Makes a trace of a stream that was decoded while it arrived.
+-- @param userdata of `core.trace`, finished
+-- @tparam table source `name`; `path` when it was also written to a file
+-- @treturn Trace
+-- @treturn ?string message that says what is missing
+-- @treturn ?string code
+-- @treturn ?string hint
+function trace.adopt(userdata, source)
+  require "sonde.profile"   -- gives profiles their methods
+  local message, code = shortcoming(userdata)
+  if message == nil then message, code = source.message, source.code end
+  if message then message = ("%s: %s"):format(source.name, message) end
+  return wrap(userdata, source, {}, message, code), message, code, hint_for(code, source.name)
+end
+
 --- Reads a trace.
 -- @tparam table source of `sonde.base.input`: `input` to pump, `name`, `path`
 --   when it can be opened again, `size`, `progress`
@@ -122,13 +148,7 @@ function trace.read(source, opts)
   if message then message = ("%s: %s"):format(source.name, message) end
   local hint <const> = hint_for(code, source.name)
   if userdata == nil then return nil, message, code, hint end
-  local info <const> = userdata:info()
-  local self <const> = setmetatable({
-    core = userdata, name = source.name, path = source.path, opts = opts,
-    bytes = source.bytes, profiles = {}, message = message, code = code,
-    version = info.version, clock_frequency = info.clock_frequency,
-    pointer_size = info.pointer_size, process_id = info.process_id,
-  }, Trace)
+  local self <const> = wrap(userdata, source, opts, message, code)
   return self, message, code, hint
 end
 
