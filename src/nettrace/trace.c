@@ -24,7 +24,7 @@ static void read_wall(struct nt_reader *r, struct cursor *c,
   uint16_t *t = r->info.system_time;
   for (int i = 0; i < 8; i++) t[i] = cur_u16(c);
   if (c->failed) return;
-  r->info.wall_valid = t[0] >= 1970 && t[0] <= 2500 && t[1] >= 1
+  r->info.wall_valid = t[0] >= 1970 && t[0] <= 2261 && t[1] >= 1
                        && t[1] <= 12 && t[3] >= 1 && t[3] <= 31 && t[4] < 24
                        && t[5] < 60 && t[6] < 60 && t[7] < 1000;
   if (!r->info.wall_valid) {
