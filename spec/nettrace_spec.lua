@@ -196,6 +196,38 @@ describe("any input", function()
   end)
 end)
 
+describe("payload", function()
+  local BOOLEAN <const>, INT32 <const>, ARRAY <const>, STRING <const> = 3, 9, 19, 18
+
+  -- One event with described fields: { name, type, [element] }.
+  local function decoded(fields, payload)
+    local list = { string.pack("<i4", #fields) }
+    for _, field in ipairs(fields) do
+      list[#list + 1] = string.pack("<s4", "XXXX" .. utf16(field[1])
+        .. string.pack("<i4", field[2]) .. (field[3] and string.pack("<i4", field[3]) or ""))
+    end
+    local body = table.concat(list):gsub("(....)XXXX", function(size)
+      return string.pack("<I4", (string.unpack("<I4", size)))
+    end)
+    local record <const> = define(1, "E").payload .. string.pack("<i4B", #body, 2) .. body
+    local events <const> = read(trace({ "MetadataBlock", blobs { { id = 0, payload = record } } },
+      { "EventBlock", blobs { { id = 1, payload = payload } } }))
+    return events[1].payload
+  end
+
+  it("takes a Boolean for one byte where four would give no flag", function()
+    local fields <const> = { { "one", BOOLEAN }, { "flags", ARRAY, BOOLEAN }, { "text", STRING } }
+    local payload <const> = "\1\3\0\1\0\0" .. utf16 "end"
+    assert.same({ one = true, flags = { true, false, false }, text = "end" },
+      decoded(fields, payload))
+  end)
+
+  it("takes a Boolean for four bytes where that fits", function()
+    local fields <const> = { { "one", BOOLEAN }, { "n", INT32 } }
+    assert.same({ one = true, n = 7 }, decoded(fields, string.pack("<I4i4", 1, 7)))
+  end)
+end)
+
 describe("limits", function()
   it("refuses to need more memory than it may", function()
     local list = { { id = 1, payload = ("x"):rep(60000), time = 1 } }

@@ -3,7 +3,7 @@
 ** document: DateTime is an 8-byte FILETIME in practice, and Boolean takes 4
 ** bytes in manifest events and 1 in EventSource.Write<T> events while both
 ** say type 3. So a payload is walked with 4 first, without telling anyone;
-** if that does not use it up and 1 does, it is 1.
+** if that does not use it up with flags of 0 or 1, and 1 byte does, it is 1.
 */
 #include "nettrace/payload.h"
 
@@ -20,6 +20,7 @@ struct walk {
   const struct payload_visitor *visitor;   /* NULL: only measure */
   const struct strtab *names;
   int bad;
+  int odd_flag;            /* a Boolean was neither 0 nor 1 */
 };
 
 int payload_known_type(int32_t type) {
@@ -88,6 +89,7 @@ static void read_scalar(struct walk *w, uint32_t name, uint8_t type) {
   switch (type) {
     case NT_BOOLEAN:
       u = w->bool_bytes == 4 ? cur_u32(c) : cur_u8(c);
+      w->odd_flag |= u > 1;
       tell_int(w, name, PAYLOAD_BOOL, u != 0);
       return;
     case NT_BOOLEAN8: tell_int(w, name, PAYLOAD_BOOL, cur_u8(c) != 0); return;
@@ -233,7 +235,7 @@ static void read_fields(struct walk *w, const struct nt_field *fields,
 static struct walk walk_over(const uint8_t *data, size_t size,
                              unsigned bool_bytes) {
   struct walk w = {cur_over(data, size), data, size, bool_bytes, NULL, NULL,
-                   0};
+                   0, 0};
   return w;
 }
 
@@ -250,7 +252,7 @@ static int fits(const struct nt_type *type, const uint8_t *data, size_t size,
                 unsigned bool_bytes) {
   struct walk w = walk_over(data, size, bool_bytes);
   read_fields(&w, type->fields, type->n_top, 0);
-  return !w.bad && !w.c.failed && cur_left(&w.c) == 0;
+  return !w.bad && !w.odd_flag && !w.c.failed && cur_left(&w.c) == 0;
 }
 
 enum payload_status payload_decode(const struct strtab *names,
