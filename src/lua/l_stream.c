@@ -5,17 +5,16 @@
 */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lua/l_aux.h"
 #include "lua/l_core.h"
 #include "lua/l_input.h"
 #include "lua/l_sys.h"
+#include "sys/pipe.h"
 #include "sys/unixsock.h"
 
 #define CLASS "sonde.stream"
@@ -99,30 +98,6 @@ static int stream_keep(lua_State *L) {
   return 0;
 }
 
-/* Is it a file, which takes everything at once? */
-static int is_file(int fd) {
-  struct stat info;
-  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-/* A pipe that is ready for any takes this many without making us wait. */
-#define PIECE ((size_t)4096)
-
-static ssize_t write_some(int fd, const uint8_t *data, size_t size,
-                          int regular) {
-  struct pollfd ready = {fd, POLLOUT, 0};
-  if (!regular) {
-    if (poll(&ready, 1, 0) == 0) {
-      errno = EAGAIN;
-      return -1;
-    }
-    if (size > PIECE) size = PIECE;
-  }
-  ssize_t n = write(fd, data, size);
-  if (n == 0) errno = ENOSPC;
-  return n == 0 ? -1 : n;
-}
-
 /*
 ** stream:write(fd): writes to a file: true when all is written, false when
 ** it takes no more now (the next call goes on), or nil, message, code,
@@ -130,14 +105,13 @@ static ssize_t write_some(int fd, const uint8_t *data, size_t size,
 */
 static int stream_write(lua_State *L) {
   struct stream *s = check(L);
-  int fd = (int)luaL_checkinteger(L, 2), regular = is_file(fd);
+  int fd = (int)luaL_checkinteger(L, 2);
   while (s->written < s->len) {
-    ssize_t n = write_some(fd, s->buffer + s->written, s->len - s->written,
-                           regular);
+    ssize_t n = pipe_write(fd, s->buffer + s->written, s->len - s->written);
     if (n > 0) s->written += (size_t)n;
-    else if (errno == EAGAIN) break;
-    else if (errno != EINTR) {
-      sys_fail(L, errno, NULL);
+    else if (n == -EAGAIN) break;
+    else if (n != -EINTR) {
+      sys_fail(L, (int)-n, NULL);
       lua_pushinteger(L, (lua_Integer)s->written);
       return 5;
     }

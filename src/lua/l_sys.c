@@ -10,16 +10,19 @@
 #include "lua/l_aux.h"
 #include "lua/l_core.h"
 #include "lua/l_sys.h"
+#include "sys/poller.h"
 #include "sys/procfile.h"
 #include "sys/signals.h"
 #include "sys/unixsock.h"
 
 #define SOCKET_CLASS "sonde.socket"
+#define POLLER_CLASS "sonde.poller"
 #define DEFAULT_BACKLOG 128
 #define LARGEST_RECEIVE ((lua_Integer)1 << 20)
 #define LARGEST_FILE ((lua_Integer)64 << 20)
 
-struct socket_object {
+/* A socket or a poller. */
+struct descriptor {
   int open;
   int fd;
 };
@@ -53,16 +56,16 @@ int sys_fail(lua_State *L, int error, const char *what) {
 }
 
 int sys_check_socket(lua_State *L, int arg) {
-  struct socket_object *s = luaL_checkudata(L, arg, SOCKET_CLASS);
+  struct descriptor *s = luaL_checkudata(L, arg, SOCKET_CLASS);
   luaL_argcheck(L, s->open, arg, "the socket is closed");
   return s->fd;
 }
 
-static struct socket_object *new_socket(lua_State *L) {
-  return aux_new(L, SOCKET_CLASS, sizeof(struct socket_object));
+static struct descriptor *new_socket(lua_State *L) {
+  return aux_new(L, SOCKET_CLASS, sizeof(struct descriptor));
 }
 
-static int acquired(lua_State *L, struct socket_object *s, int fd,
+static int acquired(lua_State *L, struct descriptor *s, int fd,
                     const char *path) {
   if (fd < 0) return sys_fail(L, -fd, path);
   s->fd = fd;
@@ -73,7 +76,7 @@ static int acquired(lua_State *L, struct socket_object *s, int fd,
 /* core.unix_connect(path): a socket, or nil, message, code, errno's name. */
 static int sys_connect(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
-  struct socket_object *s = new_socket(L);
+  struct descriptor *s = new_socket(L);
   return acquired(L, s, unixsock_connect(path), path);
 }
 
@@ -81,25 +84,28 @@ static int sys_connect(lua_State *L) {
 static int sys_listen(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   int backlog = (int)luaL_optinteger(L, 2, DEFAULT_BACKLOG);
-  struct socket_object *s = new_socket(L);
+  struct descriptor *s = new_socket(L);
   return acquired(L, s, unixsock_listen(path, backlog), path);
 }
 
 /* listener:accept(): a socket, or false when nobody waits. */
 static int sys_accept(lua_State *L) {
   int listener = sys_check_socket(L, 1);
-  struct socket_object *s = new_socket(L);
+  struct descriptor *s = new_socket(L);
   int fd = unixsock_accept(listener);
   if (fd != -EAGAIN) return acquired(L, s, fd, NULL);
   lua_pushboolean(L, 0);
   return 1;
 }
 
-static int sys_close(lua_State *L) {
-  struct socket_object *s = luaL_checkudata(L, 1, SOCKET_CLASS);
-  if (s->open) close(s->fd);
-  s->open = 0;
+static int close_descriptor(struct descriptor *d) {
+  if (d->open) close(d->fd);
+  d->open = 0;
   return 0;
+}
+
+static int sys_close(lua_State *L) {
+  return close_descriptor(luaL_checkudata(L, 1, SOCKET_CLASS));
 }
 
 /* socket:fd(): its number, for the event loop to watch. */
@@ -215,7 +221,71 @@ static int sys_signal_calm(lua_State *L) {
   return 0;
 }
 
+/* core.poller(): descriptors to wait for, behind one descriptor. */
+static int sys_poller(lua_State *L) {
+  struct descriptor *p = aux_new(L, POLLER_CLASS, sizeof *p);
+  return acquired(L, p, poller_open(), NULL);
+}
+
+static int check_poller(lua_State *L) {
+  struct descriptor *p = luaL_checkudata(L, 1, POLLER_CLASS);
+  luaL_argcheck(L, p->open, 1, "the poller is closed");
+  return p->fd;
+}
+
+static int poller_fd(lua_State *L) {
+  lua_pushinteger(L, check_poller(L));
+  return 1;
+}
+
+/* poller:arm(fd, "r" | "w"): true; false for a file, which is always ready. */
+static int poller_arm_fd(lua_State *L) {
+  static const char *const ways[] = {"r", "w", NULL};
+  int fd = (int)luaL_checkinteger(L, 2);
+  int writable = luaL_checkoption(L, 3, NULL, ways);
+  int status = poller_arm(check_poller(L), fd, writable);
+  if (status < 0 && status != -EPERM) return sys_fail(L, -status, NULL);
+  lua_pushboolean(L, status == 0);
+  return 1;
+}
+
+static int poller_disarm_fd(lua_State *L) {
+  poller_disarm(check_poller(L), (int)luaL_checkinteger(L, 2));
+  return 0;
+}
+
+/* poller:ready(): a list of descriptors that are ready. */
+static int poller_ready_fds(lua_State *L) {
+  int fds[64], n = poller_ready(check_poller(L), fds, 64);
+  if (n < 0) return sys_fail(L, -n, NULL);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, fds[i]);
+    aux_seti(L, -2, (uint64_t)i + 1);
+  }
+  return 1;
+}
+
+static int poller_close(lua_State *L) {
+  return close_descriptor(luaL_checkudata(L, 1, POLLER_CLASS));
+}
+
+static const luaL_Reg poller_methods[] = {
+  {"fd", poller_fd},
+  {"arm", poller_arm_fd},
+  {"disarm", poller_disarm_fd},
+  {"ready", poller_ready_fds},
+  {NULL, NULL}
+};
+
+static const luaL_Reg poller_meta[] = {
+  {"__gc", poller_close},
+  {"__close", poller_close},
+  {NULL, NULL}
+};
+
 static const luaL_Reg functions[] = {
+  {"poller", sys_poller},
   {"unix_connect", sys_connect},
   {"unix_listen", sys_listen},
   {"read_file", sys_read_file},
@@ -245,6 +315,8 @@ static const luaL_Reg meta[] = {
 
 void sys_open(lua_State *L) {
   aux_class(L, SOCKET_CLASS, methods, meta);
+  lua_pop(L, 1);
+  aux_class(L, POLLER_CLASS, poller_methods, poller_meta);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

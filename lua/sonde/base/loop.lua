@@ -324,6 +324,29 @@ function loop.sleep(ns)
   return true
 end
 
+local poller, poller_handle   -- all descriptors that are waited for, as one
+local awaited <const> = {}     -- descriptor to event
+local n_awaited = 0
+
+local function tell_ready()
+  for _, fd in ipairs(poller:ready()) do
+    if awaited[fd] then awaited[fd]:set() end
+  end
+end
+
+local function start_poller()
+  poller = assert(core.poller())
+  poller_handle = assert(uv.new_poll(poller:fd()))
+  poller_handle:start("r", guard(tell_ready))
+  poller_handle:unref()
+end
+
+-- A host's run of the loop goes on as long as a descriptor is waited for.
+local function count_awaited(change)
+  n_awaited = n_awaited + change
+  if n_awaited == 0 then poller_handle:unref() else poller_handle:ref() end
+end
+
 local Watch <const> = {}
 Watch.__index = Watch
 Watch.__close = function(self) self:close() end
@@ -333,31 +356,34 @@ Watch.__close = function(self) self:close() end
 -- @tparam integer fd
 -- @treturn Watch
 function loop.watch(fd)
-  return setmetatable({ poll = assert(uv.new_poll(fd)) }, Watch)
+  if poller == nil then start_poller() end
+  return setmetatable({ fd = fd }, Watch)
 end
 
---- Waits until the descriptor can be read from or written to.
+--- Waits until the descriptor can be read from or written to. Only one can
+-- wait for a descriptor at a time.
 -- @tparam string how "r" or "w"
 -- @tparam integer deadline
 -- @treturn ?boolean true
 -- @treturn ?string message
 -- @treturn ?string code
 function Watch:wait(how, deadline)
-  local poll <const>, event <const> = self.poll, loop.event()
-  assert(poll:start(how, guard(function()
-    poll:stop()
-    event:set()
-  end, event)))
-  local done, message, code = event:wait(deadline)
-  if self.poll then poll:stop() end
-  return done, message, code
+  local fd <const>, event <const> = self.fd, loop.event()
+  local armed, message, code = poller:arm(fd, how)
+  if not armed then return armed == false or nil, message, code end
+  awaited[fd] = event
+  count_awaited(1)
+  local _ <close> = setmetatable({}, { __close = function()
+    awaited[fd] = nil
+    count_awaited(-1)
+  end })
+  return event:wait(deadline)
 end
 
 --- Stops watching.
 function Watch:close()
-  local poll <const> = self.poll
-  self.poll = nil
-  if poll then loop.close(poll) end
+  if self.fd then poller:disarm(self.fd) end
+  self.fd = nil
 end
 
 --- Calls a function for each of some signals that comes, instead of what the

@@ -403,19 +403,38 @@ function Session:trace()
   })
 end
 
+-- Asks the runtime to stop without waiting for anything. The whole request
+-- goes at once, and nobody is left to read the answer.
+local function stop_in_a_hurry(self)
+  local socket <const> = core.unix_connect(self.target.endpoint.path)
+  if socket == nil then return end
+  socket:send(core.ipc_request("StopTracing", { session = self.id }))
+  socket:close()
+end
+
 --- Ends the session at once, whatever state it is in, without waiting for the
 -- runtime: for when everything is over.
 function Session:close()
-  if self.ended:is_set() then return end
-  open[self] = nil
-  local socket <const> = core.unix_connect(self.target.endpoint.path)
-  -- The whole request goes at once, and nobody is left to read the answer.
-  if socket then
-    socket:send(core.ipc_request("StopTracing", { session = self.id }))
-    socket:close()
-  end
-  self.connection.socket:close()
+  if self.ended:is_set() or self.closed then return end
+  self.closed, self.abandoned = true, true
+  fail(self, "copy", "the session was closed before its stream had ended", "canceled")
+  if self.stop_task == nil then stop_in_a_hurry(self) end
+  self.stop_task = self.stop_task or self.task
+  self.task:cancel()
+  self.connection:close()
   self.sink:close()
+  self.stopped:set()
+end
+
+-- A state that ends takes its open sessions with it. The loop may be gone.
+function Session:__gc()
+  if not self.ended:is_set() and self.stop_task == nil then stop_in_a_hurry(self) end
+end
+
+-- Leaving the block of a session stops it.
+function Session:__close()
+  local done <const> = pcall(self.stop, self)
+  if not done then self:close() end
 end
 
 --- Closes all sessions that are open: for a process that ends.
