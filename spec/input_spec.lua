@@ -228,7 +228,8 @@ describe("detect.kind", function()
     { "main;a 3\nmain;b 4\n", "folded" }, { "[ET NET 0];java main;x 17\n", "folded" },
     { "# a remark\nmain;a\t3\r\n", "folded" }, { "a;\0b 1\nc 2\n", "folded" },
     { "hello world\nthis is text\n", "text" }, { "\1\2\3\4\200", "unknown" },
-    { "\10\4\8\1\16\2\10\4\8\3\16\4", "pprof" }, { "\10\4hello", "unknown" },
+    { "\10\4\8\1\16\2\10\4\8\3\16\4", "pprof" }, { "hihihihihihi\n", "text" },
+    { "\18\4\8\1\16\2\50\0", "pprof" }, { "\10\4hello", "unknown" },
   } do
     it("sees " .. row[2], function() assert.equal(row[2], detect.kind(row[1])) end)
   end

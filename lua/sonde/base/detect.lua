@@ -124,8 +124,9 @@ end
 
 -- A protobuf of pprof: fields have the numbers and wire types of
 -- profile.proto. A sample type, which nearly always comes first, settles it;
--- without one every field in sight must fit.
+-- without one every field in sight must fit. No profile begins with text.
 local function by_protobuf(head)
+  if not head:sub(1, 64):find("[\0-\8\14-\31]") and head:byte() ~= 10 then return nil end
   local at, fields = 1, 0
   while at <= #head do
     local field, wire, body, after = field_at(head, at)

@@ -212,7 +212,12 @@ function common.profile_of(object, args)
   for _, option in ipairs(require("sonde.profile").filters) do
     wanted[option.name] = args[option.name]
   end
-  return common.check(profile:where(wanted))
+  local filtered <const> = common.check(profile:where(wanted))
+  if #filtered == 0 and (args.from or args.to) then
+    fail(args.input .. ": no samples in this range of time", "no_samples",
+      "sonde inspect " .. args.input)
+  end
+  return filtered
 end
 
 --- The samples of a trace in order of time.

@@ -9,7 +9,9 @@ local diff = {
   summary = "what changed between two traces or profiles",
 }
 
+-- The input's path is what messages name.
 local function profile_of(path, args, env)
+  args.input = path
   return common.profile_of(common.open(path, args, env), args)
 end
 
