@@ -51,7 +51,7 @@ end
 -- @tparam ?string hint
 function Env:say(message, hint)
   self.err:write("sonde: ", text.printable(message), "\n")
-  if hint then self.err:write("try: ", text.printable(hint), "\n") end
+  if hint and hint ~= self.command then self.err:write("try: ", text.printable(hint), "\n") end
 end
 
 --- Tells that a result is incomplete; the exit status will say so too.
@@ -134,6 +134,8 @@ end
 -- @treturn ?integer exit status; nil when a signal has to end the process
 -- @treturn ?integer that signal
 function cli.main(words, env)
+  -- What was just typed is no advice.
+  env.command = "sonde " .. table.concat(words, " ")
   local done, result = xpcall(run_verb, keep_trace, words, env)
   if not done then
     local status, signal = failed(env, result)
