@@ -291,10 +291,23 @@ static void set_period(struct clr *c, const struct view_options *o,
   }
 }
 
-static int set_head(struct clr *c, const struct view_options *o,
-                    const struct shape *shape, struct profile *p) {
+/* When the view begins, and how long it is: that of the trace, or its cut. */
+static void set_time(const struct clr *c, struct profile *p) {
   const struct nt_info *info = nt_get_info(c->reader);
   const struct nt_counts *counts = nt_get_counts(c->reader);
+  int64_t from = counts->first_ns;
+  int64_t to = counts->last_ns;
+  if (counts->events == 0) from = to = 0;
+  if (c->options.from_ns > from) from = c->options.from_ns;
+  if (c->options.to_ns < to) to = c->options.to_ns;
+  p->duration_nanos = time_between(from, to);
+  if (!info->wall_valid) return;
+  p->time_nanos = info->wall_ns;
+  if (c->options.from_ns > 0) time_add(&p->time_nanos, c->options.from_ns);
+}
+
+static int set_head(struct clr *c, const struct view_options *o,
+                    const struct shape *shape, struct profile *p) {
   for (unsigned i = 0; i < shape->n; i++) {
     const struct column *column = &shape->columns[i];
     if (profile_add_type(p, literal(p, column->type),
@@ -303,12 +316,7 @@ static int set_head(struct clr *c, const struct view_options *o,
   }
   p->default_type = literal(p, shape->columns[shape->default_column].type);
   set_period(c, o, shape, p);
-  if (info->wall_valid) p->time_nanos = info->wall_ns;
-  if (counts->events > 0
-      && !__builtin_sub_overflow(counts->last_ns, counts->first_ns,
-                                 &p->duration_nanos))
-    return 0;
-  p->duration_nanos = 0;
+  set_time(c, p);
   return 0;
 }
 
