@@ -14,7 +14,8 @@ local cli = {}
 
 --- The verbs, in the order in which help lists them.
 cli.verbs = { "top", "report", "diff", "convert", "inspect", "events", "ps", "info",
-  "help", "version" }
+  "record",
+  "shell", "help", "version" }
 
 -- Signals that end the command: Ctrl-C, a closed terminal, kill.
 local SIGNALS <const> = { SIGINT = 2, SIGHUP = 1, SIGTERM = 15 }

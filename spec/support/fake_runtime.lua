@@ -23,6 +23,7 @@ Connection.__index = Connection
 --- Writes bytes, all of them; nil when the client has gone.
 function Connection:write(bytes)
   while #bytes > 0 do
+    if self.watch == nil then return nil end
     local n = self.socket:send(bytes)
     if n == nil then return nil end
     bytes = bytes:sub((n or 0) + 1)

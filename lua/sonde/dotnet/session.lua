@@ -90,7 +90,7 @@ local function write(self, stream)
 end
 
 local function decode(self, stream)
-  if self.decoder == nil or self.decoder_failed then return end
+  if self.decoder == nil or self.decoder_failed or self.abandoned then return end
   local input <const> = stream:loan()
   while true do
     local n, message, code = self.decoder:pump(input)
@@ -145,6 +145,7 @@ end
 
 -- The copy is over: nothing is written after this.
 local function finish_copy(self)
+  if self.ended:is_set() then return end
   self.connection:close()
   self.ended_at = loop.now()
   local closed, message, code = self.sink:close()
@@ -303,18 +304,23 @@ local function stop(self)
   self.stopped:set()
 end
 
---- Begins to stop, without waiting: for `Session:stop` to be called later.
+--- Begins to stop, without waiting: `wait_stopped` or `stop` do that.
 function Session:begin_stop()
   self.stop_task = self.stop_task or loop.task(stop, self)
 end
 
--- Ends the copy now. The runtime notices when it next writes.
-local function abandon(self, message, code)
-  if self.ended:is_set() then return end
-  fail(self, "copy", message, code)
+--- Ends the copy now and keeps what there is. The runtime notices when it
+-- next writes.
+-- @tparam string message why
+-- @tparam ?string code `canceled` when not given
+function Session:abandon(message, code)
+  if self.ended:is_set() or self.abandoned then return end
+  fail(self, "copy", message, code or "canceled")
   self.abandoned = true
+  self:begin_stop()
+  -- The task waits for something, and finds all of this done when it wakes.
   self.task:cancel(message)
-  self.ended:wait(loop.after(UNWIND))
+  finish_copy(self)
 end
 
 -- The failures of stop and copy as one; a stream without its end is one too.
@@ -348,9 +354,22 @@ function Session:stop(opts)
   self:begin_stop()
   local done, message, code = self.stopped:wait(loop.after(timeout))
   if done then return joined(self) end
-  abandon(self, code == "timeout" and ("the stream did not end within %s; it was cut"):format(
+  self:abandon(code == "timeout" and ("the stream did not end within %s; it was cut"):format(
     require("sonde.base.units").duration(timeout)) or message, code)
   return joined(self)
+end
+
+--- Waits until the stop is over that `begin_stop` began. Unlike `stop`, it
+-- leaves the session alone when its deadline passes first.
+-- @tparam ?table opts `timeout`
+-- @treturn ?boolean true; `stop` then says at once how it went
+-- @treturn ?string message
+-- @treturn ?string code `timeout` or `canceled`
+function Session:wait_stopped(opts)
+  local timeout <const> = options.check(session.stop_options, opts, "session:wait_stopped").timeout
+  local done, message, code = self.stopped:wait(loop.after(timeout))
+  if done then return true end
+  return nil, message, code
 end
 
 --- Waits until the stream ends by itself, because the process ends or the
@@ -415,14 +434,10 @@ end
 --- Ends the session at once, whatever state it is in, without waiting for the
 -- runtime: for when everything is over.
 function Session:close()
-  if self.ended:is_set() or self.closed then return end
-  self.closed, self.abandoned = true, true
-  fail(self, "copy", "the session was closed before its stream had ended", "canceled")
+  if self.ended:is_set() or self.stopped:is_set() then return end
   if self.stop_task == nil then stop_in_a_hurry(self) end
   self.stop_task = self.stop_task or self.task
-  self.task:cancel()
-  self.connection:close()
-  self.sink:close()
+  self:abandon "the session was closed before its stream had ended"
   self.stopped:set()
 end
 

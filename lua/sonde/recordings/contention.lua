@@ -1,0 +1,5 @@
+return {
+  summary = "waits for locks that another thread holds, with their stacks",
+  providers = { "Microsoft-Windows-DotNETRuntime:contention+loader+jit:5" },
+  view = "contention",
+}

@@ -1,0 +1,5 @@
+return {
+  summary = "how the thread pool grows, shrinks and runs short",
+  providers = { "Microsoft-Windows-DotNETRuntime:threading:4" },
+  rundown = false,
+}
