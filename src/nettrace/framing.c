@@ -411,10 +411,12 @@ static void finish_cut(struct nt_reader *r) {
 static void check_trailing(struct nt_reader *r) {
   if (r->trailing == 0 || (r->trailing <= 3 && r->trailing_zero)) return;
   uint64_t at = r->offset - r->trailing;
-  if (r->trailing >= 8 && memcmp(r->tail, magic, 8) == 0)
-    reader_problem(r, PROBLEM_TRAILING, at,
+  if (r->trailing >= 8 && memcmp(r->tail, magic, 8) == 0) {
+    reader_problem(r, PROBLEM_SECOND, at,
                    "another trace begins at byte %llu: only the first one is "
                    "read", (unsigned long long)at);
+    r->status = NT_DAMAGED;
+  }
   else
     reader_problem(r, PROBLEM_TRAILING, at, "%llu bytes after the end marker",
                    (unsigned long long)r->trailing);
