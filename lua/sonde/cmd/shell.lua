@@ -1,0 +1,204 @@
+--- `sonde shell INPUT [INPUT2]`: asks one question after the other.
+-- @module sonde.cmd.shell
+local common <const> = require "sonde.cmd.common"
+local errors <const> = require "sonde.base.errors"
+local options <const> = require "sonde.base.options"
+local term <const> = require "sonde.base.term"
+
+local OWN <const> = {
+  { name = "command", short = "c", type = "string", many = true, argname = "LINE",
+    help = "run this line and end; may be repeated" },
+  { name = "strict", short = "e", type = "boolean",
+    help = "without a terminal, stop at the first error" },
+  { name = "script", type = "path", argname = "FILE",
+    help = "run a Lua script, such as the word save writes; inputs are its arguments" },
+  { name = "no_config", type = "boolean",
+    help = "leave the file shell.lua of sonde's configuration alone" },
+}
+
+local function fail(message, status)
+  errors.raise { message = message, status = status }
+end
+
+-- The script sees what lua5.4 would give it.
+local function run_script(args, env)
+  local chunk, message = loadfile(args.script, "t")
+  if chunk == nil then fail("cannot run: " .. message, errors.exit.usage) end
+  _G.arg = { [0] = args.script, args.input, args.other }
+  io.stdout:setvbuf("full")
+  local done, raised = xpcall(chunk, function(raised)
+    if errors.is_failure(raised) or tostring(raised):find("interrupted!", 1, true) then
+      return raised
+    end
+    return { message = tostring(raised) }
+  end, args.input, args.other)
+  env.out:flush()
+  if done then return errors.exit.done end
+  if type(raised) == "table" and not errors.is_failure(raised) then
+    fail(raised.message, errors.exit.empty)
+  end
+  error(raised, 0)
+end
+
+-- Shows how far it is, where somebody watches.
+local function progress_of(path, env)
+  local status <const> = term.status(env.err, env.terminal.err and true or false)
+  return function(taken, size)
+    local share <const> = size and size > 0 and (" %d%%"):format(taken * 100 // size) or ""
+    status(("reading %s%s"):format(require("sonde.base.text").printable(path), share))
+  end, status
+end
+
+local function open_input(path, number, names, args, env)
+  local progress, status = progress_of(path, env)
+  local object <const> = common.open(path, { limit = args.limit }, env, { progress = progress })
+  status(nil)
+  local session <const> = require "sonde.shell.session"
+  local input <const> = session.input(object, ("inputs[%d]"):format(number), names[number])
+  local _, resolved = require("sonde.c.core").path_info(path)
+  input.path = resolved or path
+  return input
+end
+
+local function open_inputs(args, env)
+  local paths <const> = { args.input, args.other }
+  local names <const> = #paths == 2 and { "before", "after" }
+    or { args.input:match("[^/]*$") }
+  local inputs = {}
+  for i, path in ipairs(paths) do inputs[i] = open_input(path, i, names, args, env) end
+  return inputs
+end
+
+-- What the command line says of the settings, in the words of the shell.
+local function first_settings(session, args)
+  local settings <const> = require "sonde.shell.settings"
+  local values = session.values
+  for _, option in ipairs(settings.declared) do
+    local given = args[option.name]
+    if option.name == "thread" and type(given) == "table" then
+      if #given > 1 then errors.usage("--thread may be given once here", "--thread 'A|B'") end
+      given = given[1]
+    end
+    if given ~= nil and given ~= option.default then
+      local copy = {}
+      for name, value in pairs(values) do copy[name] = value end
+      copy[option.name] = given
+      values = copy
+    end
+  end
+  session:change(values)
+  session.past = {}
+end
+
+local function config_path(getenv)
+  local config, home = getenv "XDG_CONFIG_HOME", getenv "HOME"
+  if config == nil or config:sub(1, 1) ~= "/" then
+    if home == nil or home == "" then return nil end
+    config = home .. "/.config"
+  end
+  return config .. "/sonde/shell.lua"
+end
+
+-- The user's own file: Lua with the names of the shell; it gets a function
+-- that runs a line.
+local function load_config(shell, path)
+  if path == nil or require("sonde.c.core").path_info(path) == nil then return end
+  local env <const> = shell.session.env
+  local chunk, message = loadfile(path, "t", env)
+  local done
+  if chunk then
+    done, message = pcall(chunk, function(line) shell:run(line) end)
+  end
+  if not done then
+    shell.env:say(("%s was not loaded: %s"):format(path, tostring(message)), "--no-config")
+  end
+  local names = {}
+  for name in next, env do
+    if name ~= "_G" then names[name] = true end
+  end
+  shell.script_about.config_path, shell.script_about.config_names = path, names
+  shell.session.log, shell.session.past = {}, {}
+end
+
+local function reader_for(shell, args, env, is_terminal)
+  local lines <const> = require "sonde.shell.lines"
+  if #args.command > 0 then return lines.list(args.command) end
+  if not is_terminal then return lines.file(io.stdin) end
+  local history <const> = lines.history(lines.history_path(env.getenv))
+  return (lines.terminal(history, function(...)
+    return require("sonde.shell.complete").find(shell, ...)
+  end, function(prompt)
+    env.out:write(prompt)
+    env.out:flush()
+  end, env.getenv))
+end
+
+local function greet(shell)
+  local session <const> = shell.session
+  for i, input in ipairs(session.inputs) do
+    local name <const> = #session.inputs == 2 and input.name .. ": " or ""
+    shell:say(name .. tostring(session.inputs[i].object))
+  end
+  local views <const> = session:views()
+  if #views > 0 then shell:say("views: " .. table.concat(views, " ")) end
+  if #session.inputs == 2 then
+    shell:say("words are about the later input; use before; diff compares")
+  end
+  shell:say("help lists the words; all else is Lua, as profile:top{ n = 5 }; Ctrl-D ends")
+end
+
+local function size_of_terminal()
+  return require("sonde.c.core").columns(1)
+end
+
+local function make_shell(args, env, is_terminal)
+  local session <const> = require("sonde.shell.session").new(open_inputs(args, env))
+  first_settings(session, args)
+  local style <const> = require "sonde.shell.style"
+  return require("sonde.shell.loop").new {
+    session = session, env = env, interactive = is_terminal,
+    size = is_terminal and env.terminal.out and size_of_terminal or nil,
+    paint = style.painter(is_terminal and term.colored(1, env.getenv)),
+    paint_err = style.painter(is_terminal and term.colored(2, env.getenv)),
+    number = not is_terminal and #args.command == 0 and 0 or nil,
+    script_about = { limit = args.limit ~= common.input_options[1].default and args.limit or nil },
+  }
+end
+
+local function run(args, env)
+  args.command = args.command or {}
+  if args.script then return run_script(args, env) end
+  if args.input == nil then
+    errors.usage("missing argument 'input'", "sonde help shell")
+  end
+  local is_terminal <const> = #args.command == 0 and term.is_terminal(0)
+  if #args.command == 0 and (args.input == "-" or args.other == "-") then
+    errors.usage("standard input cannot be both the input and the lines to run", "-c LINE")
+  end
+  local shell <const> = make_shell(args, env, is_terminal)
+  if not args.no_config then load_config(shell, config_path(env.getenv)) end
+  shell.reader = reader_for(shell, args, env, is_terminal)
+  if not is_terminal then return shell:loop(args.strict) end
+  local _ <close> = setmetatable({}, { __close = function() shell.reader:close() end })
+  require("sonde.c.core").catch_signal(2, true)
+  greet(shell)
+  shell:loop()
+end
+
+return common.verb {
+  name = "shell",
+  summary = "asks one question after the other: pprof's words, and Lua",
+  arguments = {
+    { name = "input", optional = true, help = common.input_argument.help },
+    { name = "other", optional = true, help = "a later one to compare with" },
+  },
+  options = function()
+    return options.join(OWN, common.profile_options())
+  end,
+  examples = {
+    "sonde shell api.nettrace",
+    "sonde shell monday.nettrace tuesday.nettrace",
+    "sonde shell api.nettrace -c 'focus=Json' -c 'top10 -cum'",
+  },
+  run = run,
+}

@@ -1,0 +1,146 @@
+--- A session as a Lua script: what was asked, as calls of the library, with the
+-- objects defined anew wherever the settings had changed.
+-- @module sonde.shell.script
+local code <const> = require "sonde.shell.code"
+local text <const> = require "sonde.base.text"
+
+local script = {}
+
+-- What each object is made of; in the order in which they are defined.
+local NEEDS <const> = {
+  { "trace", {} }, { "whole", {} }, { "profile", { "whole" } }, { "before", {} },
+  { "after", {} }, { "diff", { "before", "after" } },
+}
+
+local needs_of <const> = {}
+for _, row in ipairs(NEEDS) do needs_of[row[1]] = row[2] end
+
+local function head(inputs, about)
+  local lines = {
+    "-- A session of sonde shell. Run it with lua5.4 or sonde shell --script; arguments take the",
+    "-- place of the recordings.",
+    'local sonde <const> = require "sonde"',
+  }
+  lines[#lines + 1] = 'local show <const> = require("sonde.shell").show'
+  if about.pipes then
+    lines[#lines + 1] = 'local pipe <const> = require("sonde.shell").pipe'
+  end
+  lines[#lines + 1] = "local inputs <const> = {"
+  for i, input in ipairs(inputs) do
+    local opts <const> = about.limit and (", { limit = %d }"):format(about.limit) or ""
+    lines[#lines + 1] = ("  (assert(sonde.open(arg and arg[%d] or %s%s))),"):format(i,
+      code.literal(input.path), opts)
+  end
+  lines[#lines + 1] = "}"
+  return lines
+end
+
+-- Defines, before an entry, the objects that it uses and that have changed.
+local function define(lines, entry, state)
+  local function bring(name)
+    local definition <const> = entry.definitions[name]
+    if definition == nil then return "" end
+    local key = definition
+    for _, need in ipairs(needs_of[name]) do key = key .. "\n" .. bring(need) end
+    if state.keys[name] ~= key then
+      state.keys[name] = key
+      lines[#lines + 1] = ("%s = %s"):format(name, definition)
+    end
+    return key
+  end
+  for _, row in ipairs(NEEDS) do
+    if code.uses(entry.source, row[1]) or state.eager[row[1]] then bring(row[1]) end
+  end
+end
+
+-- A function may use an object long after the line that made it, so what typed
+-- Lua mentions once is kept up to date from then on.
+local function watch(entry, state)
+  if entry.line then return end
+  for _, row in ipairs(NEEDS) do
+    if code.uses(entry.source, row[1]) then state.eager[row[1]] = true end
+  end
+end
+
+-- A chunk that returns something would end the script.
+local function as_function(source)
+  return ("(function()\n%s\nend)()"):format(source)
+end
+
+local function call_of(entry, show)
+  local source = entry.source
+  if entry.form == "local" then return "local " .. source end
+  if entry.form == "quiet" then return ("assert(%s)"):format(source) end
+  local is_expression <const> = load("return " .. source) ~= nil
+  if entry.form == "expression" and is_expression then
+    return ("%s(%s)"):format(show, source:find("--", 1, true) and source .. "\n" or source)
+  end
+  if code.uses(source, "return") then return ("%s(%s)"):format(show, as_function(source)) end
+  return code.uses(source, "local") and ("do\n%s\nend"):format(source) or source
+end
+
+local KEEP <const> = [[
+local _, __
+local function keep(...)
+  show(...)
+  if (...) ~= nil then
+    _, __ = (...), _
+  end
+end]]
+
+local function all_sources(log)
+  local list = {}
+  for i, entry in ipairs(log) do list[i] = entry.source end
+  return table.concat(list, "\n")
+end
+
+local function body(log, show)
+  local lines, state = {}, { keys = {}, eager = {} }
+  for _, entry in ipairs(log) do
+    lines[#lines + 1] = ""
+    if entry.line then lines[#lines + 1] = "-- " .. text.printable(entry.line) end
+    define(lines, entry, state)
+    watch(entry, state)
+    lines[#lines + 1] = call_of(entry, show)
+  end
+  return lines, state
+end
+
+local function declared(state)
+  local names = {}
+  for _, row in ipairs(NEEDS) do
+    if state.keys[row[1]] then names[#names + 1] = row[1] end
+  end
+  return #names > 0 and "local " .. table.concat(names, ", ") or nil
+end
+
+-- The user's own functions, when the session used any of them.
+local function config_lines(about, sources)
+  for name in pairs(about.config_names or {}) do
+    if code.uses(sources, name) then
+      return { ("assert(loadfile(%s))(function() end)"):format(code.literal(about.config_path)) }
+    end
+  end
+  return {}
+end
+
+--- The text of the script.
+-- @tparam table session
+-- @tparam table about `config_path`, `config_names` (set of what it defined),
+--   `limit` (when it is not the usual one)
+-- @treturn string
+function script.text(session, about)
+  local log <const>, sources <const> = session.log, all_sources(session.log)
+  local keeps <const> = code.uses(sources, "_") or code.uses(sources, "__")
+  local lines <const> = head(session.inputs, {
+    limit = about.limit, pipes = code.uses(sources, "pipe"),
+  })
+  local statements, state = body(log, keeps and "keep" or "show")
+  lines[#lines + 1] = declared(state)
+  if keeps then lines[#lines + 1] = KEEP end
+  table.move(config_lines(about, sources), 1, 1, #lines + 1, lines)
+  table.move(statements, 1, #statements, #lines + 1, lines)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return script

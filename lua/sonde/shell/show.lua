@@ -1,0 +1,212 @@
+--- Values as text for people: an object by its own words, a list of records as
+-- a table, any other table as its keys and values; limited in depth and length.
+-- @module sonde.shell.show
+local layout <const> = require "sonde.base.table"
+local text <const> = require "sonde.base.text"
+local units <const> = require "sonde.base.units"
+
+local show = {}
+
+local MAX_ROWS <const> = 1000      -- of one table; a loop can print more
+local MAX_CELL <const> = 60        -- characters, unless it is the last column
+local MAX_LINE <const> = 400
+local MAX_NESTED <const> = 6       -- values of a table inside a table
+local A_YEAR <const> = 365 * 86400 * 1000000000   -- nanoseconds: more is a date
+
+-- What a record is known by comes first; all other columns are by name.
+local FIRST <const> = { "number", "depth", "id", "name", "type", "namespace", "signature",
+  "provider", "thread", "process", "unit", "flat", "cum", "self", "total", "before", "after",
+  "change", "count" }
+local rank <const> = {}
+for i, name in ipairs(FIRST) do rank[name] = i end
+
+local ADDRESSES <const> = { address = true, ip = true, method_id = true, module_id = true,
+  assembly_id = true }
+
+local function by_rank(a, b)
+  local x <const>, y <const> = rank[a] or math.huge, rank[b] or math.huge
+  if x ~= y then return x < y end
+  return tostring(a) < tostring(b)
+end
+
+-- Has the value words of its own?
+local function speaks(value)
+  local meta <const> = getmetatable(value)
+  return type(meta) == "table" and meta.__tostring ~= nil
+end
+
+-- All lines fit to be shown; the line breaks of a text stay.
+local function lines_of(value)
+  if not value:find("[%c\x80-\xff]") then return value end
+  return (value:gsub("[^\n]+", function(line)
+    return (text.printable((line:gsub("\t", "        "))))
+  end))
+end
+
+local function scalar(value, key)
+  if type(value) == "string" then return text.printable(value) end
+  if math.type(value) == "integer" and type(key) == "string" then
+    if key == "time_ns" and value > A_YEAR then
+      return os.date("!%Y-%m-%d %H:%M:%S UTC", value // 1000000000)
+    end
+    if key:find("_ns$") then return units.duration(value) end
+    if key == "bytes" or key:find("_bytes$") then return units.bytes(value) end
+    if ADDRESSES[key] then return ("0x%x"):format(value) end
+  end
+  if speaks(value) then return text.printable((tostring(value):match("^[^\n]*"))) end
+  return tostring(value)
+end
+
+local nested
+
+local function pair_text(key, value, depth)
+  local words <const> = nested(value, depth, key)
+  if math.type(key) == "integer" then return words end
+  return ("%s = %s"):format(scalar(key), words)
+end
+
+-- A value inside a table: on one line.
+function nested(value, depth, key)
+  if type(value) == "string" then return ('"%s"'):format(text.printable(value)) end
+  if type(value) ~= "table" or speaks(value) then return scalar(value, key) end
+  if next(value) == nil then return "{}" end
+  if depth <= 0 then return #value > 0 and ("{ %d values }"):format(#value) or "{ … }" end
+  local parts, n = {}, 0
+  for inner, item in pairs(value) do
+    n = n + 1
+    if n <= MAX_NESTED then parts[n] = pair_text(inner, item, depth - 1) end
+  end
+  if n > MAX_NESTED then parts[MAX_NESTED + 1] = ("… %d more"):format(n - MAX_NESTED) end
+  return ("{ %s }"):format(table.concat(parts, ", "))
+end
+
+local function is_record(value)
+  return type(value) == "table" and not speaks(value) and next(value) ~= nil and #value == 0
+end
+
+local function are_records(list)
+  for i = 1, math.min(#list, MAX_ROWS) do
+    if not is_record(list[i]) then return false end
+  end
+  return #list > 0
+end
+
+-- The keys of all records that are shown.
+local function columns_of(list, n)
+  local seen, keys = {}, {}
+  for i = 1, n do
+    for key in pairs(list[i]) do
+      if not seen[key] then
+        seen[key] = true
+        keys[#keys + 1] = key
+      end
+    end
+  end
+  table.sort(keys, by_rank)
+  return keys
+end
+
+local function cell(value, key, most)
+  if value == nil then return "" end
+  local words <const> = type(value) == "table" and not speaks(value) and nested(value, 1)
+    or scalar(value, key)
+  return text.cut_middle(text.utf8(words), most)
+end
+
+local function is_number(list, n, key)
+  for i = 1, n do
+    local value <const> = list[i][key]
+    if value ~= nil then return type(value) == "number" end
+  end
+  return false
+end
+
+local function more_line(n, shown)
+  if n <= shown then return nil end
+  return ("… and %s more of %s"):format(units.count(n - shown), units.count(n))
+end
+
+local function table_lines(list)
+  local n <const> = math.min(#list, MAX_ROWS)
+  local keys <const> = columns_of(list, n)
+  local columns, rows = {}, {}
+  for i, key in ipairs(keys) do
+    columns[i] = { title = scalar(key), right = is_number(list, n, key) }
+  end
+  for i = 1, n do
+    local row = {}
+    for j, key in ipairs(keys) do
+      row[j] = cell(list[i][key], key, j == #keys and MAX_LINE or MAX_CELL)
+    end
+    rows[i] = row
+  end
+  local lines <const> = layout.lines(columns, rows)
+  lines[#lines + 1] = more_line(#list, n)
+  return lines, true
+end
+
+local function list_lines(list)
+  local lines = {}
+  local n <const> = math.min(#list, MAX_ROWS)
+  for i = 1, n do
+    lines[i] = ("%d  %s"):format(i, text.cut(text.utf8(nested(list[i], 1)), MAX_LINE))
+  end
+  lines[#lines + 1] = more_line(#list, n)
+  return lines
+end
+
+-- Keys of any kind, in an order that is the same every time.
+local function by_key(a, b)
+  if type(a) ~= type(b) then return type(a) < type(b) end
+  if type(a) == "number" then return a < b end
+  return by_rank(a, b)
+end
+
+local function map_lines(map)
+  local keys, rows = {}, {}
+  for key in pairs(map) do keys[#keys + 1] = key end
+  table.sort(keys, by_key)
+  for i = 1, math.min(#keys, MAX_ROWS) do
+    local key <const> = keys[i]
+    rows[i] = { text.cut(text.utf8(scalar(key)), MAX_CELL), cell(map[key], key, MAX_LINE) }
+  end
+  local lines <const> = layout.lines({ { title = "" }, { title = "" } }, rows)
+  table.remove(lines, 1)
+  lines[#lines + 1] = more_line(#keys, #rows)
+  return lines
+end
+
+local function of_table(value)
+  if next(value) == nil then return "{}" end
+  local lines, has_titles
+  if #value == 0 then lines = map_lines(value)
+  elseif are_records(value) then lines, has_titles = table_lines(value)
+  else lines = list_lines(value) end
+  return table.concat(lines, "\n"), has_titles
+end
+
+--- A value as text, without a line end behind it.
+-- @param value
+-- @treturn string
+-- @treturn ?boolean whether its first line holds the titles of a table
+function show.text(value)
+  if type(value) == "string" then return (lines_of(value):gsub("\n$", "")) end
+  if type(value) == "table" and not speaks(value) then return of_table(value) end
+  return (lines_of(tostring(value)):gsub("\n$", ""))
+end
+
+--- Several values: short ones on one line, as `print` puts them.
+-- @tparam table values packed, with `n`
+-- @treturn string
+-- @treturn ?boolean as of `show.text`
+function show.all(values)
+  if values.n == 1 then return show.text(values[1]) end
+  local parts, separator = {}, "\t"
+  for i = 1, values.n do
+    parts[i] = show.text(values[i])
+    if parts[i]:find("\n", 1, true) or #parts[i] > MAX_CELL then separator = "\n" end
+  end
+  return table.concat(parts, separator)
+end
+
+return show
