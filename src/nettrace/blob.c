@@ -109,8 +109,8 @@ static uint32_t subject_row(struct nt_reader *r, uint64_t index,
 static uint32_t stack_node(struct nt_reader *r, uint32_t id,
                            uint64_t offset) {
   if (id == 0 || !r->sink.want_stacks) return 0;
-  uint32_t node = idmap_find(&r->stack_ids, id);
-  if (node != IDMAP_NONE) return node;
+  uint32_t node = region_stack_node(r, id);
+  if (node != STACK_NONE || r->status != NT_OK) return node;
   r->counts.unknown_stack++;
   reader_problem(r, PROBLEM_STACK_ID, offset,
                  "event names stack id %u, which is not defined", id);
@@ -169,9 +169,12 @@ static int take(struct nt_reader *r, const struct blob *b,
   else capture = thread_find_or_add(r, b->capture);
   if (capture == NT_NO_THREAD) return -1;
   thread_sequence(r, capture, b->sequence, b->ticks);
-  if (type->wanted)
-    return deliver(r, b, type, payload, stack_node(r, b->stack_id, offset),
-                   capture, offset);
+  if (type->wanted) {
+    uint32_t node = stack_node(r, b->stack_id, offset);
+    return node == STACK_NONE
+               ? -1
+               : deliver(r, b, type, payload, node, capture, offset);
+  }
   if (r->v6 && b->thread != b->capture
       && subject_row(r, b->thread, offset) == NT_NO_THREAD)
     return -1;
@@ -390,6 +393,7 @@ static int take_v3(struct nt_reader *r, struct blob *b,
   uint32_t row = thread_find_or_add(r, b->thread);
   if (row == NT_NO_THREAD) return -1;
   r->threads[row].events++;
+  region_count_stack(r, bytes / r->info.pointer_size);
   if (!type->wanted) return 0;
   uint32_t node = 0;
   if (r->sink.want_stacks && bytes > 0)

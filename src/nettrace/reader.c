@@ -42,6 +42,7 @@ int reader_no_memory(struct nt_reader *r) {
 
 static void init_tables(struct nt_reader *r) {
   buf_init(&r->carry, r->budget);
+  buf_init(&r->raw_stacks, r->budget);
   idmap_init(&r->type_ids, r->budget);
   idmap_init(&r->stack_ids, r->budget);
   idmap_init(&r->list_ids, r->budget);
@@ -88,6 +89,7 @@ void nt_free(struct nt_reader *r) {
   FREE_ARRAY(r, thread_keys);
   FREE_ARRAY(r, losses);
   FREE_ARRAY(r, addresses);
+  FREE_ARRAY(r, stack_rows);
   FREE_ARRAY(r, labels);
   FREE_ARRAY(r, lists);
   FREE_ARRAY(r, pairs);
@@ -102,6 +104,7 @@ void nt_free(struct nt_reader *r) {
   stacks_free(&r->stacks);
   strtab_free(&r->strings);
   buf_free(&r->carry);
+  buf_free(&r->raw_stacks);
   budget_resize(r->budget, r, sizeof *r, 0);
 }
 

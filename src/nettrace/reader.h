@@ -48,6 +48,13 @@ struct near_thread {
   uint32_t row_plus;       /* row + 1; 0 when free */
 };
 
+/* A stack of the region: interned, or its bytes at an offset. */
+struct stack_row {
+  uint32_t node;           /* STACK_NONE: not interned yet */
+  uint32_t offset;         /* of its addresses in raw_stacks */
+  uint32_t depth;
+};
+
 struct label_list {
   uint32_t first, count;   /* of the reader's labels */
 };
@@ -94,7 +101,9 @@ struct nt_reader {
 
   /* stacks of the region */
   struct stack_table stacks;
-  struct idmap stack_ids;      /* stack id -> node */
+  struct idmap stack_ids;      /* stack id -> its place in stack_rows */
+  struct stack_row *stack_rows;  uint32_t stack_rows_cap, n_stack_rows;
+  struct buffer raw_stacks;
   uint64_t *addresses;         uint32_t addresses_cap, n_addresses;
   struct index address_index;
   uint64_t *path_ips;          /* the last stack, root first ... */
@@ -148,6 +157,9 @@ int region_read_labels(struct nt_reader *r, struct cursor *c, uint64_t base);
 int region_read_sequence(struct nt_reader *r, struct cursor *c,
                          uint64_t base);
 uint32_t region_address(struct nt_reader *r, uint64_t ip);
+void region_count_stack(struct nt_reader *r, uint32_t depth);
+/* The node of a stack id; STACK_NONE when it is not defined. */
+uint32_t region_stack_node(struct nt_reader *r, uint32_t id);
 uint32_t region_push_stack(struct nt_reader *r, const uint8_t *ips,
                            uint32_t depth, unsigned pointer_size);
 

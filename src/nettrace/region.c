@@ -8,6 +8,9 @@
 /* The runtime's own limit; a stack of this depth has lost its root. */
 #define DEPTH_CAP 100
 
+/* Bytes of stacks of one region that may wait to be asked for. */
+#define RAW_MAX ((size_t)4 * 1024 * 1024)
+
 uint32_t region_address(struct nt_reader *r, uint64_t ip) {
   uint32_t tag = hash_tag(hash_mix(ip, 3));
   uint32_t probe = tag;
@@ -30,6 +33,11 @@ static uint64_t load_ip(const uint8_t *at, unsigned pointer_size) {
   return ip;
 }
 
+void region_count_stack(struct nt_reader *r, uint32_t depth) {
+  if (depth > r->counts.deepest_stack) r->counts.deepest_stack = depth;
+  if (depth == DEPTH_CAP) r->counts.capped_stacks++;
+}
+
 /*
 ** Interns a stack of addresses, innermost first, from its root. Stacks that
 ** follow each other share most of their outer frames, so the path of the
@@ -37,8 +45,7 @@ static uint64_t load_ip(const uint8_t *at, unsigned pointer_size) {
 */
 uint32_t region_push_stack(struct nt_reader *r, const uint8_t *ips,
                            uint32_t depth, unsigned pointer_size) {
-  if (depth > r->counts.deepest_stack) r->counts.deepest_stack = depth;
-  if (depth == DEPTH_CAP) r->counts.capped_stacks++;
+  if (depth == 0) return 0;
   if (budget_grow(r->budget, (void **)&r->path_ips, &r->path_cap,
                   sizeof *r->path_ips, depth) != 0
       || budget_grow(r->budget, (void **)&r->path_nodes, &r->path_nodes_cap,
@@ -67,15 +74,43 @@ uint32_t region_push_stack(struct nt_reader *r, const uint8_t *ips,
   return node;
 }
 
+/*
+** Most stacks of a trace with many events belong to events that nobody wants,
+** and interning costs ten times as much as keeping the bytes: so a stack
+** waits as it came until an event names it. A region whose stacks are more
+** than RAW_MAX has the rest interned at once, which bounds the memory.
+*/
 static int add_stack(struct nt_reader *r, uint32_t id, const uint8_t *ips,
                      uint32_t bytes, unsigned pointer_size) {
   r->counts.stacks++;
+  region_count_stack(r, bytes / pointer_size);
   if (!r->sink.want_stacks) return 0;
-  uint32_t node = region_push_stack(r, ips, bytes / pointer_size,
-                                    pointer_size);
-  if (node == STACK_NONE || idmap_add(&r->stack_ids, id, node) != 0)
+  if (budget_grow(r->budget, (void **)&r->stack_rows, &r->stack_rows_cap,
+                  sizeof *r->stack_rows, (uint64_t)r->n_stack_rows + 1) != 0
+      || idmap_add(&r->stack_ids, id, r->n_stack_rows) != 0)
     return reader_no_memory(r);
-  return 0;
+  struct stack_row *row = &r->stack_rows[r->n_stack_rows++];
+  row->depth = bytes / pointer_size;
+  row->node = STACK_NONE;
+  row->offset = (uint32_t)r->raw_stacks.len;
+  if (r->raw_stacks.len + bytes <= RAW_MAX) {
+    buf_put(&r->raw_stacks, ips, bytes);
+    return r->raw_stacks.failed ? reader_no_memory(r) : 0;
+  }
+  row->node = region_push_stack(r, ips, row->depth, pointer_size);
+  return row->node == STACK_NONE ? reader_no_memory(r) : 0;
+}
+
+uint32_t region_stack_node(struct nt_reader *r, uint32_t id) {
+  uint32_t at = idmap_find(&r->stack_ids, id);
+  if (at == IDMAP_NONE) return STACK_NONE;
+  struct stack_row *row = &r->stack_rows[at];
+  if (row->node != STACK_NONE) return row->node;
+  const uint8_t *ips =
+      row->depth > 0 ? r->raw_stacks.data + row->offset : NULL;
+  row->node = region_push_stack(r, ips, row->depth, r->info.pointer_size);
+  if (row->node == STACK_NONE) reader_no_memory(r);
+  return row->node;
 }
 
 int region_read_stacks(struct nt_reader *r, struct cursor *c,
@@ -225,7 +260,8 @@ int region_read_sequence(struct nt_reader *r, struct cursor *c,
   if (read_told(r, c, count, ticks, base) != 0) return -1;
   idmap_clear(&r->stack_ids);
   idmap_clear(&r->list_ids);
-  r->n_labels = r->n_lists = 0;
+  buf_clear(&r->raw_stacks);
+  r->n_stack_rows = r->n_labels = r->n_lists = 0;
   if (flags & 1) thread_forget_all(r);
   if (flags & 2) {
     idmap_clear(&r->type_ids);
