@@ -128,8 +128,7 @@ static uint32_t table_frame(lua_State *L, struct intern *in) {
   return intern_location(in, &l, &line, 1);
 }
 
-/* The node of a stack at 'index', a list with the innermost frame first. */
-static uint32_t read_stack(lua_State *L, struct intern *in, int index) {
+uint32_t profile_read_stack(lua_State *L, struct intern *in, int index) {
   uint32_t node = 0;
   luaL_checktype(L, index, LUA_TTABLE);
   for (lua_Integer i = luaL_len(L, index); i >= 1; i--) {
@@ -252,7 +251,7 @@ static int profile_add(lua_State *L) {
   struct profile *p = box->profile;
   lua_settop(L, 4);
   const int64_t *values = read_values(L, p, 3);
-  uint32_t stack = read_stack(L, &box->intern, 2);
+  uint32_t stack = profile_read_stack(L, &box->intern, 2);
   if (stack == STACK_NONE) return aux_no_memory(L);
   uint32_t labels = read_labels(L, p, 4);
   if (labels == PROFILE_NONE

@@ -102,6 +102,39 @@ static int set_timeline(lua_State *L) {
   return 1;
 }
 
+/*
+** k:functions(): the names and the modules of all functions, as two lists;
+** the first one stands for the whole and is "".
+*/
+static int functions(lua_State *L) {
+  const struct pack *k = &check_pack(L)->pack;
+  lua_settop(L, 1);
+  lua_createtable(L, (int)k->n_places, 0);
+  lua_createtable(L, (int)k->n_places, 0);
+  for (uint32_t i = 0; i < k->n_places; i++) {
+    size_t len;
+    const char *text = strtab_get(&k->names, i, &len);
+    lua_pushlstring(L, text, len);
+    aux_seti(L, 2, (uint64_t)i + 1);
+    text = strtab_get(&k->texts, k->places[i].module, &len);
+    lua_pushlstring(L, text, len);
+    aux_seti(L, 3, (uint64_t)i + 1);
+  }
+  return 2;
+}
+
+/* k:set_foreign(mask): a byte for each function, 1 where it is foreign. */
+static int set_foreign(lua_State *L) {
+  struct pack *k = &check_pack(L)->pack;
+  size_t len;
+  const char *mask = luaL_checklstring(L, 2, &len);
+  luaL_argcheck(L, len == k->n_places, 2, "a byte for each function needed");
+  for (uint32_t i = 0; i < k->n_places; i++)
+    k->places[i].is_foreign = mask[i] != 0;
+  lua_settop(L, 1);
+  return 1;
+}
+
 static int write_text(struct pack_box *box, const char *meta, size_t len) {
   if (pack_write(&box->pack, meta, len, &box->plain) != 0
       || gzip_encode(box->plain.data, box->plain.len, &box->packed) != 0)
@@ -137,6 +170,8 @@ static int pack_tostring(lua_State *L) {
 static const luaL_Reg methods[] = {
   {"profile", add_profile},
   {"timeline", set_timeline},
+  {"functions", functions},
+  {"set_foreign", set_foreign},
   {"finish", finish},
   {"close", pack_close},
   {NULL, NULL}

@@ -7,6 +7,7 @@
 #include "lua/l_aux.h"
 #include "profile/frames.h"
 #include "profile/intern.h"
+#include "profile/nodes.h"
 
 #define PROFILE_CLASS "sonde.profile"
 
@@ -47,12 +48,21 @@ uint32_t profile_type_option(lua_State *L, const struct profile *p, int arg,
 const uint8_t *profile_mask_option(lua_State *L, int arg, const char *name,
                                    uint32_t count);
 
+/* What the text at 'arg' means: "function" (also nil), "file", "line", … */
+enum nodes_by profile_by_check(lua_State *L, int arg);
+
 void profile_push_string(lua_State *L, const struct profile *p, uint32_t id);
 
 /* Methods that other files add to the class. */
 extern const luaL_Reg profile_build_methods[];
 extern const luaL_Reg profile_report_methods[];
 extern const luaL_Reg profile_operate_methods[];
+
+/*
+** The node of a stack at 'index' of a profile that is being built: a list with
+** the innermost frame first. STACK_NONE when memory was refused.
+*/
+uint32_t profile_read_stack(lua_State *L, struct intern *in, int index);
 
 /* core.profile_new and core.merge. */
 int profile_new_builder(lua_State *L);

@@ -198,5 +198,8 @@ static const luaL_Reg meta[] = {
 
 void timeline_open(lua_State *L) {
   aux_class(L, CLASS, methods, meta);
+  luaL_setfuncs(L, timeline_build_methods, 0);
   lua_setfield(L, -2, "timeline_class");
+  lua_pushcfunction(L, timeline_new_builder);
+  lua_setfield(L, -2, "timeline_new");
 }

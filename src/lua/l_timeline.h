@@ -4,6 +4,7 @@
 #ifndef SONDE_LUA_L_TIMELINE_H
 #define SONDE_LUA_L_TIMELINE_H
 
+#include <lauxlib.h>
 #include <lua.h>
 
 #include "profile/timeline.h"
@@ -20,5 +21,9 @@ void timeline_attach(lua_State *L);
 */
 const struct timeline *timeline_get(lua_State *L, int arg,
                                     struct profile **profile);
+
+/* Methods that another file adds to the class, and core.timeline_new. */
+extern const luaL_Reg timeline_build_methods[];
+int timeline_new_builder(lua_State *L);
 
 #endif

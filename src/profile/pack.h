@@ -13,6 +13,7 @@
 **   texts                 other texts: files, modules, labels; 0 is ""
 **   int n                 functions; 0 stands for the whole
 **     3 columns of n      file (text), module (text), line (s)
+**     n bytes             1: foreign, no code of the user's
 **   int n                 tree of calls; node 0 is the root
 **     column of n - 1     node - its caller's node (nodes 1, 2, …)
 **     column of n - 1     function
@@ -48,6 +49,7 @@
 struct pack_place {
   uint32_t file, module;   /* texts */
   int64_t line;
+  uint8_t is_foreign;      /* set by the caller, who knows frameworks */
 };
 
 struct pack {
@@ -56,6 +58,7 @@ struct pack {
   struct strtab texts;
   struct pack_place *places;     uint32_t places_cap, n_places;
   struct stack_table tree;       /* its frames are functions */
+  uint32_t n_indexed;            /* nodes of 'tree' that its index knows */
   struct buffer views;           /* encoded already */
   struct buffer timeline;
   uint32_t n_views;

@@ -16,22 +16,17 @@
 --      tracks = {                                   -- what happened when
 --        { name = "GC", rows = { { start_ns, duration_ns, "gen2, blocking" }, … } },
 --      },
---      findings = {
---        { level = "high", title = "…", figure = "34%", text = "…",
---          sure = "certain", command = "sonde report gc api.nettrace",
---          show = { view = "table", profile = "alloc", q = "Json" } },
---      },
---      framework = "^System[.]",                    -- what is not the user's code
---      mine = "^Shop[.]",                           -- or what is
+--      findings = require("sonde.finding").all(…),
+--      mine = "^Shop[.]",                           -- own code, when it is known
 --    }, out)
 --
--- Times count from the begin of the recording. A finding's `show` is any part
--- of the page's state (html/state.js). A page of a difference has, instead of
--- `profiles`, `diff = { diff = d, before = "main", after = "branch",
--- scale = "total" }`.
+-- Times count from the begin of the recording. A page of a difference has,
+-- instead of `profiles`, `diff = { diff = d, before = "main", after =
+-- "branch", scale = "total" }`.
 -- @module sonde.report.html
 local assets <const> = require "sonde.report.html.assets"
 local core <const> = require "sonde.c.core"
+local framework <const> = require "sonde.base.framework"
 local json <const> = require "sonde.base.json"
 local options <const> = require "sonde.base.options"
 local pieces <const> = require "sonde.report.html.pieces"
@@ -62,31 +57,58 @@ local MAX_VALUES <const> = 5000
 -- Events of a track that the page gets; more of them are no longer seen.
 local MAX_EVENTS <const> = 20000
 
--- The keys of labels that tell samples apart, the thread first.
-local function label_keys(profile)
-  local values, count, keys = {}, {}, {}
-  for _, labels in ipairs(profile:label_sets()) do
+-- The distinct values of each label key, and the keys in order.
+local function label_values(sets)
+  local values, keys = {}, {}
+  for _, labels in ipairs(sets) do
     for key, list in pairs(labels) do
-      local value <const> = list[1]
       if values[key] == nil then
-        values[key], count[key] = {}, 0
+        values[key] = { n = 0 }
         keys[#keys + 1] = key
       end
-      if not values[key][value] then
-        values[key][value] = true
-        count[key] = count[key] + 1
+      local known <const> = values[key]
+      if not known[list[1]] then
+        known[list[1]] = true
+        known.n = known.n + 1
       end
     end
   end
-  local useful = {}
-  for _, key in ipairs(keys) do
-    if count[key] <= MAX_VALUES then useful[#useful + 1] = key end
-  end
-  table.sort(useful, function(a, b)
+  table.sort(keys, function(a, b)
     if (a == "thread") ~= (b == "thread") then return a == "thread" end
     return a < b
   end)
-  return table.move(useful, 1, math.min(#useful, MAX_KEYS), 1, {})
+  return values, keys
+end
+
+-- Whether a key only says in other words what the thread says already.
+local function repeats_thread(sets, key)
+  local thread_of, of_thread = {}, {}
+  for _, labels in ipairs(sets) do
+    local value, thread = labels[key] and labels[key][1], labels.thread and labels.thread[1]
+    if value == nil or thread == nil then return false end
+    if (thread_of[value] or thread) ~= thread or (of_thread[thread] or value) ~= value then
+      return false
+    end
+    thread_of[value], of_thread[thread] = thread, value
+  end
+  return true
+end
+
+-- The keys of labels that people can choose samples by, the thread first.
+local function label_keys(profile)
+  local sets = {}
+  for _, labels in ipairs(profile:label_sets()) do
+    if next(labels) then sets[#sets + 1] = labels end
+  end
+  local values, keys = label_values(sets)
+  local useful = {}
+  for _, key in ipairs(keys) do
+    local fits <const> = values[key].n <= MAX_VALUES and #useful < MAX_KEYS
+    if fits and (key == "thread" or not repeats_thread(sets, key)) then
+      useful[#useful + 1] = key
+    end
+  end
+  return useful
 end
 
 local function types_of(profile)
@@ -134,6 +156,25 @@ local function tracks_of(tracks)
   return list
 end
 
+-- Says of each function in the pack whether it is the user's own.
+local function mark_foreign(pack)
+  local names <const>, modules <const> = pack:functions()
+  local known = {}
+  local bytes = { "\0" }
+  for i = 2, #names do
+    local module <const> = modules[i]
+    local decided = known[module]
+    if decided == nil then
+      decided = framework.is_module(module)
+      if decided == nil then decided = "by name" end
+      known[module] = decided
+    end
+    if decided == "by name" then decided = framework.is_name(names[i]) end
+    bytes[i] = decided and "\1" or "\0"
+  end
+  pack:set_foreign(table.concat(bytes))
+end
+
 -- All that the scripts need, as base64; or nil, message, code.
 local function data_of(page)
   local pack <close> = core.pack_new()
@@ -141,13 +182,14 @@ local function data_of(page)
   if views == nil then return nil, message, code end
   local meta = {
     schema = 1, views = views, tracks = tracks_of(page.tracks), diff = page.meta_diff,
-    framework = page.framework, mine = page.mine,
+    mine = page.mine,
   }
   if page.timeline then
     local added, why, reason = pack:timeline(page.timeline.timeline)
     if added == nil then return nil, why, reason end
     meta.timeline = { view = place_of(page.profiles, page.timeline.profile) }
   end
+  mark_foreign(pack)
   return pack:finish(json.encode(meta))
 end
 
@@ -168,7 +210,7 @@ local function write(page, static, out)
   local to <const> = sink.new(out)
   assets.fill({
     title = text.xml(page.title or "profile"), summary = text.xml(page.summary or ""),
-    facts = pieces.facts(page.facts), findings = pieces.findings(page.findings, json.encode),
+    facts = pieces.facts(page.facts), findings = pieces.findings(page.findings, page.profiles),
     static = static .. NO_SCRIPT, css = assets.style(), script = assets.script "app.js",
     data = data,
   }, to)

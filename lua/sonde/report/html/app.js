@@ -12,8 +12,16 @@ import { readPage } from "./reader.js";
 import { exactPattern } from "./search.js";
 import { formatRange, formatState, parseRange, parseState } from "./state.js";
 import { Strip, describeTracks } from "./strip.js";
+import { element } from "./table.js";
 import { Toolbar } from "./toolbar.js";
 import { format, percent } from "./units.js";
+
+/** How the later side of a difference is made comparable. */
+const SCALED = {
+  none: "Not scaled: values are as measured.",
+  total: "Scaled by total: the later side is multiplied until both sides weigh the same.",
+  time: "Scaled by time: the later side is worth as much as in a recording as long as the earlier one.",
+};
 
 const byId = (id) => document.getElementById(id);
 
@@ -87,7 +95,7 @@ class App {
     byId("help").addEventListener("click", () => showHelp(byId("dialog")));
     byId("to-table").addEventListener("click", () => {
       this.change({ view: "table" });
-      byId("view").querySelector("button.name")?.focus();
+      byId("view").querySelector("button.function")?.focus();
     });
     byId("zoom-in").addEventListener("click", () => this.zoomBy(1.6));
     byId("zoom-out").addEventListener("click", () => this.zoomBy(1 / 1.6));
@@ -176,16 +184,25 @@ class App {
     document.documentElement.dataset.theme = theme;
     byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
     this.colours = this.readColours(theme);
-    this.toolbar.show(state);
+    this.showControls();
     this.search = state.q === "" ? null : this.model.search(state);
     this.showSearch();
     byId("view").setAttribute("aria-labelledby", `tab-${state.view}`);
+    this.showLegend();
     this.pictures.show(state, this.colours, this.search);
     if (this.strip) {
       this.strip.show(this.colours);
       this.showRange();
     }
     this.showDetails(this.pictures.active?.selected, this.pictures.active, true);
+  }
+
+  /** What is searched and where one looks changes nothing above the pictures. */
+  showControls() {
+    const shown = formatState({ ...this.state, q: "", zoom: "", fn: "" });
+    if (this.shownControls === shown) return;
+    this.shownControls = shown;
+    this.toolbar.show(this.state);
   }
 
   readColours(theme) {
@@ -281,7 +298,9 @@ class App {
     const { unit, type } = model.measure(state);
     if (model.isDiff) return this.diffSummary(calls, unit);
     const view = model.viewMeta(state);
-    const what = `${view.label || view.name}: ${type} ${format(calls.total[0][0], unit)}`;
+    const label = view.label || view.name;
+    const value = format(calls.total[0][0], unit);
+    const what = label === type ? `${label}: ${value}` : `${label}: ${value} (${type})`;
     const { quantum } = this.page.timeline || {};
     const steps = state.view === "time" && quantum > 0
       ? ` Shown in steps of ${format(quantum, "ns")}; shorter calls are joined.` : "";
@@ -289,14 +308,27 @@ class App {
   }
 
   diffSummary(calls, unit) {
-    const { before, after, scale } = this.model.meta.diff;
-    const how = {
-      none: "Values are as measured.",
-      total: "Scaled by total: the later side's values are multiplied so that both sides weigh the same.",
-      time: "Scaled by time: the later side's values are those of a recording as long as the earlier one.",
-    }[this.state.scale || scale];
+    const { before, after } = this.model.meta.diff;
     return [`Before: ${before.label}, ${format(calls.total[0][0], unit)}. `
-      + `After: ${after.label}, ${format(calls.total[1][0], unit)}.`, how];
+      + `After: ${after.label}, ${format(calls.total[1][0], unit)}.`,
+    "Point at a box or choose one; ? shows the keys."];
+  }
+
+  /** What the colours of a difference mean, and how the sides are scaled. */
+  showLegend() {
+    const { model, state } = this;
+    const host = byId("legend");
+    host.hidden = !model.isDiff;
+    if (!model.isDiff) return;
+    const { palette } = this.colours;
+    const stops = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((share) => palette.change(share));
+    const ramp = element("span", { class: "ramp" });
+    ramp.style.background = `linear-gradient(90deg, ${stops.join(",")})`;
+    const scale = element("span", { class: "scale" });
+    scale.append("▼ less", ramp, "more ▲");
+    const width = state.view === "table" ? "" : "A box is as wide as both sides together.";
+    host.replaceChildren(scale, element("span", {}, SCALED[state.scale || model.meta.diff.scale]),
+      element("span", {}, width));
   }
 
   selected(box, flame) {

@@ -28,70 +28,67 @@ export function keptStacks(page, filters) {
   return kept;
 }
 
-/** Finds and makes nodes by (caller, function): an open hash table. */
-class NodeTable {
-  constructor(limit) {
-    let size = 64;
-    while (size < limit * 2) size *= 2;
-    this.slots = new Int32Array(size);
-    this.parent = new Uint32Array(limit);
-    this.fn = new Uint32Array(limit);
-    this.n = 1;
-  }
-
-  child(parent, fn) {
-    const mask = this.slots.length - 1;
-    let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(fn, 0x85ebca6b)) & mask;
-    for (;;) {
-      const node = this.slots[at];
-      if (node === 0) break;
-      if (this.parent[node] === parent && this.fn[node] === fn) return node;
-      at = (at + 1) & mask;
-    }
-    this.parent[this.n] = parent;
-    this.fn[this.n] = fn;
-    this.slots[at] = this.n;
-    return this.n++;
-  }
-}
-
 /**
  * Rebuilds the tree without hidden frames, with runs of foreign frames shown
- * as their outermost one, and with recursion as one frame.
+ * as their outermost one, and with recursion as one frame. Siblings with one
+ * function may come out of it; whoever draws joins them.
  * @returns {object} `parent fn n of`; `of` is the new node of each old one
  */
 function reshape(page, { hide, foreign, collapse }) {
   const n = page.parent.length;
   if (!hide && !foreign && !collapse) return { parent: page.parent, fn: page.fn, n, of: null };
-  const table = new NodeTable(n);
+  const parent = new Uint32Array(n);
+  const fns = new Uint32Array(n);
   const of = new Uint32Array(n);
   const isForeign = new Uint8Array(n);
+  let made = 1;
   for (let i = 1; i < n; i++) {
     const caller = page.parent[i];
     const fn = page.fn[i];
-    const at = of[caller];
-    isForeign[i] = isForeign[caller];
-    if (hide && hide[fn]) {
-      of[i] = at;
-      continue;
-    }
-    if (foreign) isForeign[i] = foreign[fn];
-    const joins = foreign && foreign[fn] && isForeign[caller];
-    of[i] = joins || (collapse && table.fn[at] === fn && at !== 0) ? at : table.child(at, fn);
+    const isHidden = hide !== null && hide[fn] === 1;
+    isForeign[i] = isHidden || !foreign ? isForeign[caller] : foreign[fn];
+    of[i] = of[caller];
+    if (isHidden || (foreign && foreign[fn] && isForeign[caller])) continue;
+    if (collapse && of[caller] !== 0 && fns[of[caller]] === fn) continue;
+    parent[made] = of[caller];
+    fns[made] = fn;
+    of[i] = made++;
   }
-  return { parent: table.parent.subarray(0, table.n), fn: table.fn.subarray(0, table.n),
-    n: table.n, of };
+  return { parent: parent.subarray(0, made), fn: fns.subarray(0, made), n: made, of };
 }
 
-/** Adds a view's rows to the nodes they belong to. */
-function addRows(self, rows, of, kept) {
-  const { node, value, wanted } = rows;
+/** How many of a side's rows are left. */
+function countRows({ node, wanted }, kept) {
+  if (!wanted && !kept) return node.length;
+  let n = 0;
   for (let i = 0; i < node.length; i++) {
-    if (wanted && !wanted[i]) continue;
-    const at = node[i];
-    if (kept && !kept[at]) continue;
-    self[of ? of[at] : at] += value[i];
+    if ((!wanted || wanted[i]) && (!kept || kept[node[i]])) n++;
   }
+  return n;
+}
+
+/**
+ * The rows that are left, of all sides one after the other.
+ * @returns {object} `node` in the tree on display, `values` with a column for
+ *   each side (0 in the rows of others), `weight` of each row on the canvas
+ */
+function gatherRows(sides, values, big, of, spec) {
+  const counts = sides.map((side) => countRows(side, spec.kept));
+  const n = counts.reduce((sum, count) => sum + count, 0);
+  const rows = { n, node: new Uint32Array(n), weight: new Float64Array(n),
+    values: sides.map(() => zeros(n, big)) };
+  let at = 0;
+  sides.forEach(({ node, wanted }, side) => {
+    const column = values[side];
+    for (let i = 0; i < node.length; i++) {
+      if ((wanted && !wanted[i]) || (spec.kept && !spec.kept[node[i]])) continue;
+      rows.node[at] = of ? of[node[i]] : node[i];
+      rows.values[side][at] = column[i];
+      rows.weight[at] = magnitude(column[i]) * spec.factors[side];
+      at++;
+    }
+  });
+  return rows;
 }
 
 function sumColumn(column, big) {
@@ -100,19 +97,11 @@ function sumColumn(column, big) {
   return sum;
 }
 
-function sumUp(parent, self) {
-  const total = self.slice();
-  for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
-  return total;
-}
-
-/** What a node's own samples weigh on the canvas: the sum of magnitudes. */
-function weigh(sides, factors, n) {
-  const weight = new Float64Array(n);
-  sides.forEach((self, side) => {
-    for (let i = 0; i < n; i++) weight[i] += magnitude(self[i]) * factors[side];
-  });
-  return weight;
+/** What each node has with its callees. */
+function sumUp(parent, rowNode, column, sums) {
+  for (let i = 0; i < column.length; i++) sums[rowNode[i]] += column[i];
+  for (let i = sums.length - 1; i > 0; i--) sums[parent[i]] += sums[i];
+  return sums;
 }
 
 const hasNegative = (column) => column.some((value) => value < 0);
@@ -124,30 +113,34 @@ const hasNegative = (column) => column.some((value) => value < 0);
  *   (`wanted` a byte for each row, or null); `factors`: what a side's value
  *   is multiplied by for widths; `kept`: of `keptStacks`; `hide foreign`:
  *   a byte for each function, or null; `collapse`
- * @returns {object} `n parent fn of first next self total weight own whole`;
- *   `self` and `total` have a column for each side, `weight` is what a node
- *   and its callees weigh, `own` the node alone, `whole` the sum of the rows
- *   by side before any filter, `isSigned` whether a value is negative
+ * @returns {object} `n parent fn of first next rows total weight whole
+ *   isSigned big`; `total` has a column for each side, `weight` is what a node
+ *   and its callees weigh, `whole` the sum of the rows by side before any
+ *   filter, `isSigned` whether a value is negative
  */
 export function buildCalls(page, spec) {
   const values = alike(spec.sides.map((side) => side.value));
   const big = values.some(isBig);
   const { parent, fn, n, of } = reshape(page, spec);
-  const self = spec.sides.map((side, k) => {
-    const column = zeros(n, big);
-    addRows(column, { ...side, value: values[k] }, of, spec.kept);
-    return column;
-  });
-  const own = weigh(self, spec.factors, n);
+  const rows = gatherRows(spec.sides, values, big, of, spec);
+  const total = rows.values.map((column) => sumUp(parent, rows.node, column, zeros(n, big)));
+  const isSigned = rows.values.some(hasNegative);
+  const isPlain = total.length === 1 && !big && !isSigned;
   const calls = {
-    n, parent, fn, of, self, own, big,
-    factors: spec.factors,
+    n, parent, fn, of, rows, total, big, isSigned,
     whole: values.map((value) => sumColumn(value, big)),
-    total: self.map((column) => sumUp(parent, column)),
-    weight: sumUp(parent, own),
-    isSigned: self.some(hasNegative),
+    weight: isPlain ? total[0] : sumUp(parent, rows.node, rows.weight, new Float64Array(n)),
   };
   return Object.assign(calls, linkChildren(calls));
+}
+
+/** What a node has without its callees, for each side. */
+export function selfValues({ total, first, next }, node) {
+  return total.map((column) => {
+    let self = column[node];
+    for (let child = first[node]; child !== 0; child = next[child]) self -= column[child];
+    return self;
+  });
 }
 
 /** First child and next sibling of each node that weighs something. */
@@ -162,55 +155,65 @@ function linkChildren({ n, parent, weight }) {
   return { first, next };
 }
 
-/**
- * Sums by function; in a total a stack counts once however often a function
- * recurs in it.
- * @returns {object} `self total` by side and function, `weight own` by
- *   function, `outermost`: a byte for each node
- */
-export function sumFunctions(calls, nFunctions) {
-  const { fn, first, next, own, weight } = calls;
-  const sums = {
-    self: calls.self.map(() => zeros(nFunctions, calls.big)),
-    total: calls.self.map(() => zeros(nFunctions, calls.big)),
-    own: new Float64Array(nFunctions),
-    weight: new Float64Array(nFunctions),
-    outermost: new Uint8Array(calls.n),
-  };
+/** Values of their own by function. */
+function sumSelf({ fn, rows, big }, nFunctions) {
+  const self = rows.values.map(() => zeros(nFunctions, big));
+  const own = new Float64Array(nFunctions);
+  for (let i = 0; i < rows.n; i++) {
+    const f = fn[rows.node[i]];
+    own[f] += rows.weight[i];
+    for (let side = 0; side < self.length; side++) self[side][f] += rows.values[side][i];
+  }
+  return { self, own };
+}
+
+/** The nodes that no node of the same function is above: a byte each. */
+function markOutermost({ n, fn, first, next }, nFunctions) {
+  const outermost = new Uint8Array(n);
   const open = new Uint32Array(nFunctions);
   const path = [];
   let node = first[0];
   while (node !== 0 || path.length > 0) {
-    if (node === 0) {
+    if (node !== 0) {
+      if (open[fn[node]]++ === 0) outermost[node] = 1;
+      path.push(node);
+      node = first[node];
+    } else {
       const done = path.pop();
       open[fn[done]]--;
       node = next[done];
-      continue;
     }
-    const f = fn[node];
-    sums.own[f] += own[node];
-    calls.self.forEach((column, side) => { sums.self[side][f] += column[node]; });
-    if (open[f]++ === 0) {
-      sums.outermost[node] = 1;
-      sums.weight[f] += weight[node];
-      calls.total.forEach((column, side) => { sums.total[side][f] += column[node]; });
-    }
-    path.push(node);
-    node = first[node];
   }
-  return sums;
+  return outermost;
+}
+
+/**
+ * Sums by function; in a total a stack counts once however often a function
+ * recurs in it.
+ * @returns {object} `self total` by side and function, `own weight` by
+ *   function, `outermost`: a byte for each node
+ */
+export function sumFunctions(calls, nFunctions) {
+  const { n, fn, weight, total, big } = calls;
+  const outermost = markOutermost(calls, nFunctions);
+  const sums = total.map(() => zeros(nFunctions, big));
+  const weights = new Float64Array(nFunctions);
+  for (let i = 1; i < n; i++) {
+    if (outermost[i] === 0) continue;
+    weights[fn[i]] += weight[i];
+    for (let side = 0; side < sums.length; side++) sums[side][fn[i]] += total[side][i];
+  }
+  return { ...sumSelf(calls, nFunctions), total: sums, weight: weights, outermost };
 }
 
 /**
  * What the samples weigh that have a function of the mask in their stack.
  * @returns {number} by `calls.weight`
  */
-export function weighMatches(calls, mask) {
-  const marks = new Uint8Array(calls.n);
+export function weighMatches({ n, parent, fn, rows }, mask) {
+  const marks = new Uint8Array(n);
+  for (let i = 1; i < n; i++) marks[i] = marks[parent[i]] | mask[fn[i]];
   let sum = 0;
-  for (let i = 1; i < calls.n; i++) {
-    marks[i] = marks[calls.parent[i]] | mask[calls.fn[i]];
-    if (marks[i]) sum += calls.own[i];
-  }
+  for (let i = 0; i < rows.n; i++) if (marks[rows.node[i]] === 1) sum += rows.weight[i];
   return sum;
 }

@@ -42,9 +42,9 @@ const HUES = [248, 155, 60, 305, 195, 95, 345, 125, 275, 30, 220, 175];
 
 /** The themes' numbers for boxes. */
 const SHADES = {
-  light: { lightness: 0.875, spread: 0.035, chroma: 0.075, pale: 0.018, plain: "#e3e5e8",
+  light: { lightness: 0.875, spread: 0.035, chroma: 0.075, pale: 0.03, plain: "#e3e5e8",
     text: "#16181d", quiet: 0.94 },
-  dark: { lightness: 0.43, spread: 0.035, chroma: 0.075, pale: 0.016, plain: "#33373e",
+  dark: { lightness: 0.43, spread: 0.035, chroma: 0.075, pale: 0.03, plain: "#33373e",
     text: "#f1f3f5", quiet: 0.27 },
 };
 

@@ -3,10 +3,9 @@
  * boxes (`Boxes`, `Spans`) and tells its owner what the pointer is on.
  */
 import { LABEL_PAD, Labels } from "./labels.js";
-import { moment } from "./units.js";
+import { digits } from "./units.js";
 
 const ROW = 20;
-const RULER = 22;
 const FONT = 12;
 const NARROWEST = 1e-10;
 /** Boxes under this many pixels are drawn together. */
@@ -38,7 +37,7 @@ export class Flame {
    * @param {object} source
    * @param {object} look `names`, `fill(box)`, `text` and `plain` colours,
    *   `accent`, `matches` (byte for each function, or null), `isUp` (callers
-   *   above), `hasRuler`, `rootLabel`, `note(box)` (text at a box's right end)
+   *   above), `rootLabel`, `note(box)` (text at a box's right end)
    */
   show(source, look) {
     const isOther = source !== this.source;
@@ -62,13 +61,9 @@ export class Flame {
     }
   }
 
-  get top() {
-    return this.look.hasRuler ? RULER : 0;
-  }
-
   get contentHeight() {
     const levels = this.source.depth + (this.source.root ? 1 : 0);
-    return this.top + levels * ROW + 1;
+    return levels * ROW + 1;
   }
 
   resize() {
@@ -104,7 +99,7 @@ export class Flame {
   y(depth) {
     const level = this.source.root ? depth : depth - 1;
     const scrolled = this.host.scrollTop;
-    if (!this.look.isUp) return this.top + level * ROW - scrolled;
+    if (!this.look.isUp) return level * ROW - scrolled;
     const height = Math.max(this.contentHeight, this.height);
     return height - (level + 1) * ROW - scrolled;
   }
@@ -117,14 +112,15 @@ export class Flame {
     context.textBaseline = "middle";
     this.rows = [];
     const least = ((to - from) * LEAST_PIXELS) / this.width;
-    this.source.visit(from, to, least, (box, depth, start, end) => {
+    this.source.visit(from, to, least, (box, depth, start, end, count) => {
       const y = this.y(depth);
-      if (y + ROW <= this.top || y >= this.height) return;
+      if (y + ROW <= 0 || y >= this.height) return;
       const x = Math.max(0, this.x(start));
       const width = Math.min(this.width, this.x(end)) - x;
-      if (width > 0) this.drawBox(box, depth, x, y, width);
+      if (width <= 0) return;
+      if (box) this.drawBox(box, depth, x, y, width);
+      else this.drawRest(count, x, y, width);
     });
-    if (this.look.hasRuler) this.drawRuler();
     this.outline(this.hovered, 1);
     this.outline(this.selected, 2);
     this.on.drawn?.(this);
@@ -132,18 +128,29 @@ export class Flame {
 
   drawBox(box, depth, x, y, width) {
     const { context, look } = this;
-    const inner = Math.max(width > 2 ? width - 1 : width, 0.5);
-    const fades = look.matches && !(box && look.matches[box.fn]);
+    const inner = width > 3 ? width - 1 : width;
+    const isMatch = look.matches !== null && look.matches[box.fn] === 1;
+    const fades = look.matches !== null && !isMatch;
     context.globalAlpha = fades ? 0.32 : 1;
-    context.fillStyle = box ? look.fill(box) : look.plain;
+    context.fillStyle = look.fill(box);
     context.fillRect(x, y, inner, ROW - 1);
     context.globalAlpha = fades ? 0.55 : 1;
-    if (box) {
-      if (look.matches && look.matches[box.fn]) this.underline(x, y, inner);
-      this.drawLabel(box, x, y, inner);
-      (this.rows[depth] ||= []).push({ x, end: x + width, box });
-    }
+    if (isMatch) this.underline(x, y, inner);
+    this.drawLabel(box, x, y, inner);
+    (this.rows[depth] ||= []).push({ x, end: x + width, box });
     context.globalAlpha = 1;
+  }
+
+  /** Boxes too narrow to be seen, as one. */
+  drawRest(count, x, y, width) {
+    const { context, look } = this;
+    context.globalAlpha = look.matches ? 0.32 : 0.75;
+    context.fillStyle = look.plain;
+    context.fillRect(x, y, width, ROW - 1);
+    context.globalAlpha = 1;
+    const label = count > 1 ? this.labels.fitText(`${digits(count)} smaller`, width) : "";
+    context.fillStyle = look.quiet;
+    if (label) context.fillText(label, x + LABEL_PAD, y + ROW / 2);
   }
 
   underline(x, y, width) {
@@ -177,31 +184,15 @@ export class Flame {
       Math.max(width - thickness - 1, 0.5), ROW - 1 - thickness);
   }
 
-  drawRuler() {
-    const { context, look, source } = this;
-    context.fillStyle = look.surface;
-    context.fillRect(0, 0, this.width, RULER);
-    const from = source.extent.from + this.from * source.length;
-    const to = source.extent.from + this.to * source.length;
-    const step = niceStep((to - from) / Math.max(2, this.width / 110));
-    for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-      const x = this.x((at - source.extent.from) / source.length);
-      context.fillStyle = look.line;
-      context.fillRect(Math.round(x), 0, 1, this.height);
-      context.fillStyle = look.quiet;
-      context.fillText(moment(at, step), x + 4, RULER / 2);
-    }
-  }
-
   /** The box at a place of the screen, or null. */
   boxAt(clientX, clientY) {
     const area = this.canvas.getBoundingClientRect();
     const x = clientX - area.left;
     const y = clientY - area.top;
-    if (x < 0 || y < this.top || x > this.width || y > this.height) return null;
+    if (x < 0 || y < 0 || x > this.width || y > this.height) return null;
     const level = this.look.isUp
       ? Math.floor((this.y(this.source.root ? 0 : 1) + ROW - y) / ROW)
-      : Math.floor((y - this.top + this.host.scrollTop) / ROW);
+      : Math.floor((y + this.host.scrollTop) / ROW);
     const row = this.rows[this.source.root ? level : level + 1] || [];
     const hit = row.find((place) => x >= place.x && x < place.end);
     return hit ? hit.box : null;
@@ -242,7 +233,7 @@ export class Flame {
   reveal(box) {
     const y = this.y(box.depth);
     const margin = ROW * 2;
-    if (y < this.top + margin) this.host.scrollTop += y - this.top - margin;
+    if (y < margin) this.host.scrollTop += y - margin;
     else if (y > this.height - margin) this.host.scrollTop += y - this.height + margin + ROW;
   }
 
@@ -341,10 +332,4 @@ export class Flame {
 
 function sameBox(a, b) {
   return a.key !== undefined && a.key === b.key;
-}
-
-/** A round step of at least a size: 1, 2 or 5 times a power of ten. */
-export function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
 }

@@ -4,6 +4,7 @@
  * callees, upwards its callers; so one class draws the flame graph, its
  * inverse, and both halves of the sandwich.
  */
+import { selfValues } from "./calls.js";
 import { zero } from "./values.js";
 
 /** A box: nodes with one function at the end of one path. */
@@ -14,7 +15,7 @@ class Group {
     this.depth = parent ? parent.depth + 1 : 0;
     this.fn = fn;
     this.nodes = nodes;
-    this.origins = origins;   // upwards: where each node's path began
+    this.origins = origins;   // upwards: the row or node that each path began with
     this.weight = 0;
     this.list = null;
   }
@@ -36,15 +37,15 @@ class Group {
     });
   }
 
-  /** What its samples have on top of the stack. */
+  /** What it has without its callees; null where there are none below. */
   get selfValues() {
     const { calls, isUp, big } = this.source;
     if (isUp) return null;
-    return calls.self.map((column) => {
-      let sum = zero(big);
-      for (let i = 0; i < this.nodes.length; i++) sum += column[this.nodes[i]];
-      return sum;
-    });
+    const sums = calls.total.map(() => zero(big));
+    for (const node of this.nodes) {
+      selfValues(calls, node).forEach((value, side) => { sums[side] += value; });
+    }
+    return sums;
   }
 
   /** Functions from the outermost box to this one. */
@@ -93,8 +94,8 @@ export class Boxes {
    * @param {object} calls of `buildCalls`
    * @param {number} nFunctions
    * @param {object} start `up` (towards callers); `nodes`, where paths begin
-   *   (default: the root, or for `up` every node with a sample of its own);
-   *   `fn`, the function of the first box when all begin with it
+   *   (default: the root, or for `up` the node of every row); `fn`, the
+   *   function of the first box when all begin with it
    */
   constructor(calls, nFunctions, start) {
     this.calls = calls;
@@ -102,8 +103,9 @@ export class Boxes {
     this.big = calls.big;
     this.sorter = new Sorter(nFunctions);
     const isWhole = start.nodes === undefined;
-    this.carried = this.isUp && isWhole ? calls.self : calls.total;
-    this.weights = this.isUp && isWhole ? calls.own : calls.weight;
+    const isByRow = this.isUp && isWhole;
+    this.carried = isByRow ? calls.rows.values : calls.total;
+    this.weights = isByRow ? calls.rows.weight : calls.weight;
     this.root = isWhole ? this.wholeRoot() : this.rootAt(start);
     this.total = this.root.weight;
   }
@@ -111,10 +113,8 @@ export class Boxes {
   wholeRoot() {
     const { calls } = this;
     if (!this.isUp) return this.weighed(new Group(this, null, 0, Uint32Array.of(0), null));
-    const leaves = [];
-    for (let i = 1; i < calls.n; i++) if (calls.own[i] > 0) leaves.push(i);
-    const nodes = Uint32Array.from(leaves);
-    const root = new Group(this, null, 0, nodes, nodes);
+    const origins = Uint32Array.from(calls.rows.node.keys());
+    const root = new Group(this, null, 0, calls.rows.node, origins);
     root.isEntry = true;
     return this.weighed(root);
   }
@@ -139,10 +139,6 @@ export class Boxes {
     const nodes = [];
     for (const node of group.nodes) {
       for (let child = first[node]; child !== 0; child = next[child]) nodes.push(child);
-    }
-    if (group.nodes.length === 1) {
-      return nodes.map((node) =>
-        this.weighed(new Group(this, group, fn[node], Uint32Array.of(node), null)));
     }
     return this.sorter.split(nodes.map((node) => fn[node])).map(({ fn: f, places }) =>
       this.weighed(new Group(this, group, f, places.map((i) => nodes[i]), null)));
@@ -171,7 +167,7 @@ export class Boxes {
 
   measure() {
     const { calls } = this;
-    const level = new Uint32Array(calls.n);
+    const level = new Uint16Array(calls.n);   // nobody scrolls further
     let deepest = 0;
     for (let i = 1; i < calls.n; i++) {
       if (calls.weight[i] === 0) continue;
@@ -185,11 +181,11 @@ export class Boxes {
 
   /**
    * Visits the boxes between two places of [0, 1] that are wide enough to be
-   * seen. What is narrower comes as one box without a group for each gap.
+   * seen. What is narrower comes as one box for all of them.
    * @param {number} from
    * @param {number} to
    * @param {number} least width of a box that is worth its own
-   * @param {function} emit gets (group or null, depth, start, end)
+   * @param {function} emit gets (group or null, depth, start, end, count)
    */
   visit(from, to, least, emit) {
     if (this.total === 0) return;
@@ -211,8 +207,9 @@ export class Boxes {
       if (at >= to) break;
       const width = child.weight / this.total;
       if (width < least) {
-        const rest = this.restWeight(group, child) / this.total;
-        if (at + rest > from) emit(null, group.depth + 1, at, at + rest);
+        const { count, weight } = this.rest(group, child);
+        const end = at + weight / this.total;
+        if (end > from) emit(null, group.depth + 1, at, end, count);
         break;
       }
       inside.push({ group: child, start: at, end: at + width });
@@ -221,12 +218,12 @@ export class Boxes {
     return inside;
   }
 
-  /** Weight of a child and all its lighter siblings. */
-  restWeight(group, child) {
-    const { children } = group;
-    let sum = 0;
-    for (let i = children.indexOf(child); i < children.length; i++) sum += children[i].weight;
-    return sum;
+  /** A child and all its lighter siblings: how many, and their weight. */
+  rest({ children }, child) {
+    const first = children.indexOf(child);
+    let weight = 0;
+    for (let i = first; i < children.length; i++) weight += children[i].weight;
+    return { count: children.length - first, weight };
   }
 
   /** Where a group lies in [0, 1]. */
@@ -263,7 +260,7 @@ export class Boxes {
 }
 
 function deepestBelow({ n, parent, weight }, nodes, level) {
-  const base = new Uint32Array(n);
+  const base = new Uint16Array(n);
   for (const node of nodes) base[node] = level[node];
   let deepest = 0;
   for (let i = 1; i < n; i++) {

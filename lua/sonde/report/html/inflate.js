@@ -143,14 +143,19 @@ function skipHeader(bytes) {
   return flags & 2 ? at + 2 : at;
 }
 
+/** The size of what a gzip member holds: its last four bytes. */
+export function unpackedSize(bytes) {
+  const end = new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4, 4);
+  return end.getUint32(0, true);
+}
+
 /**
  * Decompresses one gzip member.
  * @param {Uint8Array} bytes
  * @returns {Uint8Array}
  */
 export function gunzip(bytes) {
-  const size = new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4, 4);
-  const out = new Uint8Array(size.getUint32(0, true));
+  const out = new Uint8Array(unpackedSize(bytes));
   const reader = new BitReader(bytes, skipHeader(bytes));
   let at = 0;
   let isLast = false;

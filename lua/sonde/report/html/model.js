@@ -94,8 +94,7 @@ export class Model {
   foreign(state) {
     if (state.mine) return inverse(this.match(state.mine, "").mask);
     if (this.meta.mine) return inverse(this.match(this.meta.mine, "").mask);
-    if (this.meta.framework) return this.match(this.meta.framework, "").mask;
-    return null;
+    return this.page.foreign.includes(1) ? this.page.foreign : null;
   }
 
   /** The tree on display. */

@@ -8,7 +8,9 @@ import { matchingFunctions, matchingPaths } from "./search.js";
 import { format, percent } from "./units.js";
 import { parseRange } from "./state.js";
 
+/** Widths in pixels under which the table has fewer columns. */
 const NARROW = 700;
+const SLIM = 520;
 
 /** What each picture is called where nobody sees it. */
 const DESCRIPTIONS = {
@@ -97,7 +99,7 @@ export class Pictures {
     const source = view === "time" ? this.model.spans(this.state)
       : this.model.tree(this.state, view === "inverted");
     this.keepPlace(this.flame, source);
-    this.flame.show(source, this.look({ hasRuler: view === "time" }));
+    this.flame.show(source, this.look());
   }
 
   /** Another tree is shown from its beginning, unless the address says where. */
@@ -107,7 +109,7 @@ export class Pictures {
     if (!isSameTime) Object.assign(flame, { from: 0, to: 1 });
   }
 
-  look(extra) {
+  look(extra = {}) {
     const { model, state, calls, colours } = this;
     const { unit, type } = model.measure(state);
     const factor = model.factor(state);
@@ -180,8 +182,9 @@ export class Pictures {
       rows: this.rows, unit, whole: this.calls.whole, isDiff: model.isDiff,
       factor: model.factor(state), scale: state.scale || model.meta.diff?.scale,
       counts: state.counts || "total", matches: this.matches,
-      selected: state.fn === "" ? null : Number(state.fn),
+      selected: this.chosenFunction(),
       isNarrow: this.host.clientWidth < NARROW || state.view === "sandwich",
+      isSlim: this.host.clientWidth < SLIM,
       caption: `Functions by ${printable(type)} in ${unit}`,
       swatch: (fn) => this.swatch(fn, sums),
     });
@@ -199,7 +202,7 @@ export class Pictures {
   showSandwich() {
     if (this.become("sandwich")) this.makeSandwich();
     this.fillTable();
-    const fn = this.sandwichFunction();
+    const fn = this.chosenFunction();
     this.name.textContent = fn === 0 ? "Choose a function in the table" : this.title(fn);
     if (fn === 0) return;
     this.callers.show(this.model.around(this.state, fn, true), this.look({ isUp: true,
@@ -212,7 +215,10 @@ export class Pictures {
     const { unit } = this.model.measure(this.state);
     const sums = this.model.functions(this.state);
     const name = printable(this.model.page.names[fn]);
-    if (this.model.isDiff) return name;
+    if (this.model.isDiff) {
+      const [before, after] = sums.total.map((column) => format(column[fn], unit));
+      return `${name}  ·  ${before} → ${after}`;
+    }
     const total = sums.total[0][fn];
     return `${name}  ·  ${format(total, unit)}, ${percent(total, this.calls.whole[0])}`;
   }
@@ -231,11 +237,12 @@ export class Pictures {
     this.host.append(box);
   }
 
-  /** The chosen function, or else the one with the largest value of its own. */
-  sandwichFunction() {
+  /** The chosen function; a sandwich takes the heaviest one when none is. */
+  chosenFunction() {
     const sums = this.model.functions(this.state);
     const chosen = Number(this.state.fn);
     if (this.state.fn !== "" && sums.weight[chosen] > 0) return chosen;
+    if (this.state.view !== "sandwich") return 0;
     let best = 0;
     for (let fn = 1; fn < sums.own.length; fn++) if (sums.own[fn] > sums.own[best]) best = fn;
     return best;

@@ -1,6 +1,7 @@
 --- The parts of the page that are plain HTML: they are there before a script
 -- runs, and when none does.
 -- @module sonde.report.html.pieces
+local json <const> = require "sonde.base.json"
 local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
 
@@ -10,6 +11,8 @@ local xml <const> = text.xml
 
 -- Findings that are shown before somebody asks for all.
 local FEW <const> = 4
+
+local WORDS <const> = { certain = "certain", likely = "likely", hint = "a hint" }
 
 --- The facts as a list that opens.
 -- @tparam ?{table,...} facts each `{ label, value }`
@@ -24,31 +27,29 @@ function pieces.facts(facts)
     table.concat(rows))
 end
 
-local LEVELS <const> = { high = true, medium = true, low = true }
+-- What the page shows when a finding is asked for: parts of its state, or nil.
+local function state_of(finding, profiles)
+  local state = {}
+  for _, entry in ipairs(profiles) do
+    if entry.name == finding.view then state.profile = entry.name end
+  end
+  if finding.view and state.profile == nil then return nil end
+  if finding.focus then state.q = (finding.focus:gsub("[%^$.|?*+()%[%]{}\\]", "\\%0")) end
+  return next(state) and state
+end
 
-local function finding_item(finding, encode)
-  local lines = {
-    ('<li class="finding %s">'):format(LEVELS[finding.level] and finding.level or "low"),
-    ("<h3>%s</h3>"):format(xml(finding.title)),
+local function finding_item(finding, profiles)
+  local show <const> = state_of(finding, profiles)
+  local button <const> = show
+    and ('<button type="button" class="link" data-show="%s">Show</button>'):format(
+      xml(json.encode(show))) or ""
+  return table.concat {
+    ('<li class="finding %s"><h3>%s</h3>'):format(finding.severity, xml(finding.title)),
+    ('<p><span class="figure">%s</span></p>'):format(xml(finding.figure.text)),
+    ("<p>%s</p>"):format(xml(finding.detail)),
+    ('<div class="foot">%s<span class="sure">%s</span><code>%s</code></div></li>'):format(button,
+      WORDS[finding.certainty], xml(finding.command)),
   }
-  if finding.text or finding.figure then
-    local figure <const> = finding.figure
-      and ('<span class="figure">%s</span> '):format(xml(finding.figure)) or ""
-    lines[#lines + 1] = ("<p>%s%s</p>"):format(figure, xml(finding.text or ""))
-  end
-  local foot = {}
-  if finding.show then
-    foot[#foot + 1] = ('<button type="button" class="link" data-show="%s">Show</button>'):format(
-      xml(encode(finding.show)))
-  end
-  if finding.sure then
-    foot[#foot + 1] = ('<span class="sure">%s</span>'):format(xml(finding.sure))
-  end
-  if finding.command then
-    foot[#foot + 1] = ("<code>%s</code>"):format(xml(finding.command))
-  end
-  lines[#lines + 1] = ('<div class="foot">%s</div></li>'):format(table.concat(foot))
-  return table.concat(lines)
 end
 
 local function toggle(class, open, close, is_open)
@@ -58,13 +59,13 @@ local function toggle(class, open, close, is_open)
 end
 
 --- The findings as cards.
--- @tparam ?{table,...} findings
--- @tparam function encode to JSON
+-- @tparam ?{table,...} findings of `sonde.finding`
+-- @tparam {table,...} profiles of the page
 -- @treturn string
-function pieces.findings(findings, encode)
+function pieces.findings(findings, profiles)
   if findings == nil or #findings == 0 then return "" end
   local items = {}
-  for i, finding in ipairs(findings) do items[i] = finding_item(finding, encode) end
+  for i, finding in ipairs(findings) do items[i] = finding_item(finding, profiles) end
   local more <const> = #findings > FEW
     and toggle("is-short", "Show all " .. #findings, "Show fewer", false) or ""
   return table.concat {

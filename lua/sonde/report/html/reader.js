@@ -2,7 +2,7 @@
  * The data of the page: base64 of gzip of the layout that
  * src/profile/pack.h describes.
  */
-import { gunzip } from "./inflate.js";
+import { gunzip, unpackedSize } from "./inflate.js";
 import { fitColumn } from "./values.js";
 
 const MAGIC = "SONDEPG1";
@@ -20,8 +20,24 @@ function bytesOfBase64(text) {
 
 async function decompress(bytes) {
   if (typeof DecompressionStream === "undefined") return gunzip(bytes);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const stream = new DecompressionStream("gzip");
+  const writer = stream.writable.getWriter();
+  writer.write(bytes).then(() => writer.close()).catch(() => {});
+  return collect(stream.readable.getReader(), unpackedSize(bytes));
+}
+
+/** All that a stream of known size gives. */
+async function collect(reader, size) {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    all.set(value, at);
+    at += value.length;
+  }
+  if (at !== size) throw new Error("the page's data are damaged");
+  return all;
 }
 
 /** A cursor over the layout. */
@@ -34,14 +50,14 @@ class Cursor {
 
   int() {
     const bytes = this.bytes;
-    let value = 0;
-    let scale = 1;
-    let byte;
-    do {
+    let byte = bytes[this.at++];
+    let value = byte & 127;
+    let scale = 128;
+    while (byte > 127) {
       byte = bytes[this.at++];
       value += (byte & 127) * scale;
       scale *= 128;
-    } while (byte > 127);
+    }
     return value;
   }
 
@@ -83,14 +99,16 @@ class Cursor {
     return this.text.decode(this.bytes.subarray(start, this.at));
   }
 
-  /** A column of numbers, each made of the one in the layout and the last. */
-  column(n, make) {
+  column(n) {
     const column = new Uint32Array(n);
-    let last = 0;
-    for (let i = 0; i < n; i++) {
-      last = make ? make(last, i) : this.int();
-      column[i] = last;
-    }
+    for (let i = 0; i < n; i++) column[i] = this.int();
+    return column;
+  }
+
+  /** A column of signed numbers. */
+  signedColumn(n, Kind) {
+    const column = new Kind(n);
+    for (let i = 0; i < n; i++) column[i] = this.signed();
     return column;
   }
 
@@ -102,10 +120,13 @@ class Cursor {
 
 function readTree(cursor, page) {
   const n = cursor.int();
+  // Memory that is touched first costs more than what is done with it.
+  const Narrow = page.names.length < 65536 ? Uint16Array : Uint32Array;
   page.parent = new Uint32Array(n);
-  page.fn = new Uint32Array(n);
-  for (let i = 1; i < n; i++) page.parent[i] = i - cursor.int();
-  for (let i = 1; i < n; i++) page.fn[i] = cursor.int();
+  page.fn = new Narrow(n);
+  const { parent, fn } = page;
+  for (let i = 1; i < n; i++) parent[i] = i - cursor.int();
+  for (let i = 1; i < n; i++) fn[i] = cursor.int();
 }
 
 function readLabels(cursor, page) {
@@ -118,7 +139,7 @@ function readLabels(cursor, page) {
 function readView(cursor, page) {
   const labels = readLabels(cursor, page);
   const n = cursor.int();
-  const node = cursor.column(n, (last) => last + cursor.int());
+  const node = addUp(cursor.column(n));
   const set = cursor.column(n);
   const columns = [];
   const nTypes = cursor.int();
@@ -135,11 +156,10 @@ function readThread(cursor, page) {
   const process = page.texts[cursor.int()];
   const id = cursor.int();
   const n = cursor.int();
-  const start = new Float64Array(n);
+  const start = cursor.signedColumn(n, Float64Array);
   const duration = new Float64Array(n);
-  for (let i = 0; i < n; i++) start[i] = cursor.signed();
   for (let i = 0; i < n; i++) duration[i] = cursor.int();
-  const node = cursor.column(n, (last) => last + cursor.signed());
+  const node = Uint32Array.from(addUp(cursor.signedColumn(n, Int32Array)));
   let end = 0;
   for (let i = 0; i < n; i++) {
     start[i] += end;
@@ -155,6 +175,12 @@ function readTimeline(cursor, page) {
   return { quantum, threads };
 }
 
+/** Turns differences from the number before into numbers. */
+function addUp(column) {
+  for (let i = 1; i < column.length; i++) column[i] += column[i - 1];
+  return column;
+}
+
 /** Gives samples without a frame one that says so. */
 function nameBareSamples(page) {
   const columns = page.views.map((view) => view.node);
@@ -162,7 +188,7 @@ function nameBareSamples(page) {
   if (!columns.some((column) => column.includes(0))) return;
   const node = page.parent.length;
   const fn = page.names.push(NO_STACK) - 1;
-  for (const column of ["file", "module", "line"]) page[column] = append(page[column], 0);
+  for (const column of ["file", "module", "line", "foreign"]) page[column] = append(page[column], 0);
   page.parent = append(page.parent, 0);
   page.fn = append(page.fn, fn);
   for (const column of columns) {
@@ -180,7 +206,8 @@ function append(column, value) {
 /**
  * Reads the layout.
  * @param {Uint8Array} bytes
- * @returns {object} the page: `meta names texts file module line parent fn views timeline`
+ * @returns {object} the page: `meta names texts`, by function `file module line foreign`, by
+ *   node `parent fn`, `views timeline`
  */
 export function readLayout(bytes) {
   const cursor = new Cursor(bytes);
@@ -191,7 +218,8 @@ export function readLayout(bytes) {
   const n = cursor.int();
   page.file = cursor.column(n);
   page.module = cursor.column(n);
-  page.line = cursor.column(n, () => cursor.signed());
+  page.line = cursor.signedColumn(n, Float64Array);
+  page.foreign = cursor.column(n);
   readTree(cursor, page);
   page.views = [];
   for (let i = cursor.int(); i > 0; i--) page.views.push(readView(cursor, page));

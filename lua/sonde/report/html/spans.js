@@ -110,8 +110,10 @@ export class Spans {
 
   /** Opens the boxes of a path that do not go on from the one before. */
   extend(open, path, start, isNext) {
+    const { fn } = this.calls;
+    const least = isNext ? Math.min(open.length, path.length) : 0;
     let depth = 0;
-    if (isNext) while (depth < path.length && open[depth] === path[depth]) depth++;
+    while (depth < least && fn[open[depth]] === fn[path[depth]]) depth++;
     for (; depth < path.length; depth++) {
       if (depth === this.rows.length) this.rows.push(new Row());
       const row = this.rows[depth];
@@ -137,7 +139,7 @@ export class Spans {
         const next = isWide ? i + 1 : Math.max(i + 1, row.after(start + gap));
         const end = isWide ? row.end[i] : Math.min(start + gap, row.end[next - 1]);
         emit(isWide ? new Span(this, k + 1, i) : null, k + 1,
-          (start - extent.from) / length, (end - extent.from) / length);
+          (start - extent.from) / length, (end - extent.from) / length, next - i);
         i = next;
       }
     });

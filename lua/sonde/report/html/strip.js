@@ -2,8 +2,8 @@
  * The strip of time: how busy the threads were, and what happened when (GC
  * pauses and other events). Dragging on it chooses a range of time.
  */
-import { DRAG_PIXELS, niceStep } from "./flame.js";
-import { duration, moment } from "./units.js";
+import { DRAG_PIXELS } from "./flame.js";
+import { duration, moment, niceStep } from "./units.js";
 
 const BUSY_HEIGHT = 30;
 const TRACK_HEIGHT = 16;

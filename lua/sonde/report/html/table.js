@@ -103,7 +103,7 @@ export class FunctionTable {
   /**
    * Shows rows.
    * @param {object} content `rows`, `unit`, `whole` (by side), `isDiff`,
-   *   `factor`, `matches`, `selected`, `isNarrow`, `caption`, `swatch(fn)`
+   *   `factor`, `matches`, `selected`, `isNarrow`, `isSlim`, `caption`, `swatch(fn)`
    */
   show(content) {
     Object.assign(this, content);
@@ -115,7 +115,9 @@ export class FunctionTable {
 
   get columns() {
     const numbers = this.isDiff ? DIFF_COLUMNS : PLAIN_COLUMNS;
-    const shown = this.isNarrow && !this.isDiff ? numbers.filter((c) => !c.isShare) : numbers;
+    const dropped = this.isDiff ? (column) => this.isSlim && !column.isChange
+      : (column) => this.isNarrow && column.isShare;
+    const shown = numbers.filter((column) => !dropped(column));
     return [...shown, ...(this.isNarrow ? TEXT_COLUMNS.slice(0, 1) : TEXT_COLUMNS)];
   }
 
@@ -205,11 +207,16 @@ export class FunctionTable {
   }
 
   fillName(cell, row) {
-    const button = element("button", { type: "button", class: "name" }, row.name);
+    const button = element("button", { type: "button", class: "function" });
+    button.append(...breakable(row.name));
     button.style.setProperty("--swatch", this.swatch(row.fn));
     button.title = row.name;
     button.addEventListener("keydown", (event) => this.key(event));
     cell.append(button);
+    if (this.isDiff && this.isSlim) {
+      const [before, after] = pick(row, this).map((value, side) => this.showSide(value, side));
+      cell.append(element("small", {}, `${before} → ${after}`));
+    }
   }
 
   /** Arrow keys go from row to row, Enter opens the sandwich. */
@@ -217,7 +224,7 @@ export class FunctionTable {
     const line = event.target.closest("tr");
     const to = { ArrowDown: line.nextElementSibling, ArrowUp: line.previousElementSibling }[event.key];
     if (event.key === "Enter") this.on.open(Number(line.dataset.fn));
-    else if (to) to.querySelector("button.name").focus();
+    else if (to) to.querySelector("button.function").focus();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -225,7 +232,7 @@ export class FunctionTable {
 
   more(count) {
     const left = count - this.limit;
-    const button = element("button", { type: "button", class: "more" },
+    const button = element("button", { type: "button", class: "show-more" },
       `Show ${Math.min(left, PAGE_ROWS * 5)} more of ${left}`);
     button.addEventListener("click", () => {
       this.limit += PAGE_ROWS * 5;
@@ -263,6 +270,11 @@ function changeClass([before, after], by) {
   if (Number(before) === 0 && Number(after) !== 0) classes.push("new");
   if (Number(after) === 0 && Number(before) !== 0) classes.push("gone");
   return classes;
+}
+
+/** A name in pieces that may stand on different lines. */
+function breakable(name) {
+  return name.split(/(?<=[.:/!(,<])/).flatMap((piece) => [piece, element("wbr")]);
 }
 
 /** Makes an element; texts are never read as markup. */

@@ -172,7 +172,7 @@ export class Toolbar {
       name = new URLSearchParams(state.labels).get("thread");
     }
     const button = element("button", { type: "button", id: "pick-thread", "aria-haspopup": "dialog" },
-      name ? `Thread: ${printable(name)}` : "All threads");
+      name ? printable(name) : "All threads");
     button.addEventListener("click", () => this.on.threads());
     return button;
   }

@@ -78,6 +78,7 @@ export function percent(part, whole) {
   const size = Math.abs(share);
   let text;
   if (size >= 99.95 && size < 100.05) text = share < 0 ? "-100" : "100";
+  else if (size >= 100) text = share.toFixed(0);
   else if (size >= 10) text = share.toFixed(1);
   else if (size >= 1) text = share.toFixed(2);
   else if (size === 0) text = "0";
@@ -96,4 +97,10 @@ export function moment(ns, step) {
 /** A time span in ns. */
 export function duration(ns) {
   return format(ns, "ns");
+}
+
+/** A round step of at least a size: 1, 2 or 5 times a power of ten. */
+export function niceStep(least) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
 }
