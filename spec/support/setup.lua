@@ -8,8 +8,12 @@ busted.subscribe({ "test", "start" }, function(element)
   return nil, true
 end)
 
--- The sanitizer runs ask for collectors that
--- find what an ordinary one lets live.
+-- The loop belongs to the process, as libuv's does: loaded here it is not made
+-- anew for every spec file.
+require "sonde.base.loop"
+
+-- The sanitizer runs ask for collectors that find what an ordinary one lets
+-- live.
 if os.getenv "SONDE_GC_STRESS" then
   collectgarbage("incremental", 0, 1000)
 end
