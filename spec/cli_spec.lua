@@ -124,17 +124,30 @@ describe("what the world does", function()
     end)
   end
 
-  it("and an error of our own asks for a report", function()
+  -- The verb `version` with another body.
+  local function with(start)
     local env <const> = cli.env { out = collector(), err = collector(), terminal = {} }
     local verb <const> = require "sonde.cmd.version"
-    local start <const> = verb.start
-    verb.start = function() error("boom") end
-    local status <const> = cli.main({ "version" }, env)
+    local own <const> = verb.start
     verb.start = start
+    local status <const> = cli.main({ "version" }, env)
+    verb.start = own
+    return status, env.err.text
+  end
+
+  it("and an error of our own asks for a report", function()
+    local status, err = with(function() error("boom") end)
     assert.equal(70, status)
-    assert.matches("please report it", env.err.text)
-    assert.matches("cli_spec.lua:%d+: boom", env.err.text)
-    assert.matches("stack traceback", env.err.text)
+    assert.matches("please report it", err)
+    assert.matches("cli_spec.lua:%d+: boom", err)
+    assert.matches("stack traceback", err)
+  end)
+
+  it("and a missing Lua module names its package", function()
+    local status, err = with(function() error("x.lua:1: module 'rex_pcre2' not found:\n\tno") end)
+    assert.equal(3, status)
+    assert.equal("sonde: the Lua module 'rex_pcre2' is not installed\n"
+      .. "try: apt-get install lua-rex-pcre2\n", err)
   end)
 end)
 

@@ -107,9 +107,24 @@ local function is_interrupt(message)
   return type(message) == "string" and message:find("interrupted!", 1, true) ~= nil
 end
 
+-- Lua modules of Debian packages that the command may come to need.
+local PACKAGES <const> = {
+  argparse = "lua-argparse", rex_pcre2 = "lua-rex-pcre2", luv = "lua-luv",
+}
+
+-- The failure for a module that is not installed; nil for another error.
+local function missing_module(message)
+  local name <const> = tostring(message):match("module '([%w_]+)' not found")
+  if PACKAGES[name] == nil then return nil end
+  return errors.failure { code = "unavailable", hint = "apt-get install " .. PACKAGES[name],
+    message = ("the Lua module '%s' is not installed"):format(name) }
+end
+
 -- An error that nobody expected keeps its traceback; the others need none.
 local function keep_trace(message)
   if errors.is_failure(message) or is_interrupt(message) then return message end
+  local missing <const> = missing_module(message)
+  if missing then return missing end
   return { bug = debug.traceback(tostring(message), 2) }
 end
 

@@ -79,15 +79,22 @@ function Failure:__tostring()
   return self.message
 end
 
---- Raises a failure, for the command to print and to end with.
+--- Makes a failure, for the command to print and to end with.
 -- @tparam table failure `message`; optional `status` (exit status) or `code`
 --   (which means one), `hint` (what follows `try:`), `usage` (usage error),
 --   `quiet` (nothing is printed)
-function errors.raise(failure)
+-- @treturn table the same
+function errors.failure(failure)
   if failure.status == nil then
     failure.status = failure.usage and errors.exit.usage or errors.exit_of(failure.code)
   end
-  error(setmetatable(failure, Failure), 0)
+  return setmetatable(failure, Failure)
+end
+
+--- Raises a failure.
+-- @tparam table failure see `errors.failure`
+function errors.raise(failure)
+  error(errors.failure(failure), 0)
 end
 
 --- Raises a usage error.
