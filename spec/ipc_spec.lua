@@ -36,7 +36,7 @@ describe("binding: requests of the diagnostics protocol", function()
     assert.same({
       "1/1 GenerateCoreDump 3.0", "1/2 GenerateCoreDump2 6.0", "1/3 GenerateCoreDump3 6.0",
       "2/1 StopTracing 3.0", "2/2 CollectTracing 3.0", "2/3 CollectTracing2 3.0",
-      "2/4 CollectTracing3 8.0", "2/5 CollectTracing4 9.0", "2/6 CollectTracing5 10.0",
+      "2/4 CollectTracing3 9.0", "2/5 CollectTracing4 9.0", "2/6 CollectTracing5 10.0",
       "2/7 CollectTracing6 11.0", "3/1 AttachProfiler 3.0", "3/2 StartupProfiler 6.0",
       "4/0 ProcessInfo 5.0", "4/1 ResumeRuntime 5.0", "4/2 ProcessEnvironment 5.0",
       "4/3 SetEnvironmentVariable 6.0", "4/4 ProcessInfo2 6.0", "4/5 EnablePerfMap 8.0",

@@ -203,11 +203,16 @@ local function suspend(task, event, deadline)
   return nil, "timed out", "timeout"
 end
 
+local poller, poller_handle   -- all descriptors that are waited for, as one
+local awaited <const> = {}     -- descriptor to event
+local n_awaited = 0
+
 local watched <const> = {}   -- signal number to { seen =, call = }
-local signal_poll
+local signal_fd              -- readable after a signal
 
 local function tell_signals()
   core.signal_calm()
+  poller:arm(signal_fd, "r")
   for number, watcher in pairs(watched) do
     local count <const> = core.signal_count(number)
     while watcher.seen < count do
@@ -217,14 +222,30 @@ local function tell_signals()
   end
 end
 
+local function tell_ready()
+  for _, fd in ipairs(poller:ready()) do
+    if fd == signal_fd then
+      tell_signals()
+    elseif awaited[fd] then
+      awaited[fd]:set()
+    end
+  end
+end
+
+local function start_poller()
+  if poller then return end
+  poller = assert(core.poller())
+  poller_handle = assert(uv.new_poll(poller:fd()))
+  poller_handle:start("r", guard(tell_ready))
+  poller_handle:unref()
+end
+
 -- Makes the loop notice signals at once.
 local function hear_signals()
-  if signal_poll then return end
-  local fd <const> = core.signal_fd()
-  if fd == nil then return end
-  signal_poll = assert(uv.new_poll(fd))
-  signal_poll:start("r", guard(tell_signals))
-  signal_poll:unref()
+  if signal_fd then return end
+  start_poller()
+  signal_fd = core.signal_fd()
+  if signal_fd then poller:arm(signal_fd, "r") end
 end
 
 local leaving <const> = setmetatable({}, { __close = let_go })
@@ -324,23 +345,6 @@ function loop.sleep(ns)
   return true
 end
 
-local poller, poller_handle   -- all descriptors that are waited for, as one
-local awaited <const> = {}     -- descriptor to event
-local n_awaited = 0
-
-local function tell_ready()
-  for _, fd in ipairs(poller:ready()) do
-    if awaited[fd] then awaited[fd]:set() end
-  end
-end
-
-local function start_poller()
-  poller = assert(core.poller())
-  poller_handle = assert(uv.new_poll(poller:fd()))
-  poller_handle:start("r", guard(tell_ready))
-  poller_handle:unref()
-end
-
 -- A host's run of the loop goes on as long as a descriptor is waited for.
 local function count_awaited(change)
   n_awaited = n_awaited + change
@@ -356,7 +360,7 @@ Watch.__close = function(self) self:close() end
 -- @tparam integer fd
 -- @treturn Watch
 function loop.watch(fd)
-  if poller == nil then start_poller() end
+  start_poller()
   return setmetatable({ fd = fd }, Watch)
 end
 

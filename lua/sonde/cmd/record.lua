@@ -88,7 +88,7 @@ end
 
 local REASONS <const> = {
   duration = "the time is over (--duration)", size = "the size is reached (--max-size)",
-  ended = "the stream ended",
+  ended = "the process ended",
 }
 
 -- Providers that were asked for and of which nothing came.
@@ -120,17 +120,10 @@ local function tell_health(session, trace, want, env)
   end
 end
 
-local function reason_text(recording, reason)
-  if reason == "ended" and recording.target.pid and not recording.target:check() then
-    return ("process %d has ended"):format(recording.target.pid)
-  end
-  return REASONS[reason] or reason
-end
-
 local function tell_end(recording, reason, args, env)
   local counts <const> = recording.session:counts()
   env:say(("stopped after %s: %s"):format(units.duration(counts.elapsed_ns),
-    reason_text(recording, reason)))
+    REASONS[reason] or reason))
   if recording.raw then
     env:say(("wrote %s (%s, %s events, %s samples)"):format(args.output,
       units.bytes(counts.written), units.count(counts.events), units.count(counts.samples)),

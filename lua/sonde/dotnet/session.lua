@@ -42,7 +42,7 @@ session.options = {
   { name = "rundown_keyword", type = "integer",
     help = "what that describes, as a keyword of the rundown provider (.NET 9)" },
   { name = "stackwalk", type = "boolean", default = true,
-    help = "stacks with the events (.NET 8)" },
+    help = "stacks with the events (.NET 9)" },
   { name = "block", type = "boolean",
     help = "let the program wait when the buffer is full, instead of losing events (.NET 11)" },
   { name = "max_bytes", type = "size", min = 1, default = dotnet.DEFAULT_MAX_STREAM_BYTES,
