@@ -37,6 +37,7 @@ local function read_profile(decode)
     if bytes == nil then return source:fail(cut, cut_code) end
     local profile, message, code = decode(bytes, { limit = opts.limit })
     if profile == nil then return source:fail(cut or message, cut_code or code) end
+    if source.path then profile:set_name(source.path) end
     if message then return profile, source.name .. ": " .. message, code end
     return profile, cut, cut_code
   end

@@ -22,9 +22,9 @@ local core_fold <const> = Profile.fold_recursion
 local notes_of <const> = setmetatable({}, { __mode = "k" })
 
 --- What a report says of a profile beside its numbers.
--- @treturn table `view` (nil, or the view of a trace), `filters` (list of
---   words such as "focus=Json"), `whole` (nil, or the totals by sample type
---   before the filters)
+-- @treturn table `view` (nil, or the view of a trace), `name` (nil, or of the
+--   file), `filters` (list of words such as "focus=Json"), `whole` (nil, or the
+--   totals by sample type before the filters)
 function Profile:notes()
   return notes_of[self] or { filters = {} }
 end
@@ -34,7 +34,20 @@ end
 -- @treturn Profile itself
 function Profile:set_view(view)
   local notes <const> = self:notes()
-  notes_of[self] = { view = view, filters = notes.filters, whole = notes.whole }
+  notes_of[self] = {
+    view = view, name = notes.name, filters = notes.filters, whole = notes.whole,
+  }
+  return self
+end
+
+--- Names the file that a profile came from.
+-- @tparam string name
+-- @treturn Profile itself
+function Profile:set_name(name)
+  local notes <const> = self:notes()
+  notes_of[self] = {
+    view = notes.view, name = name, filters = notes.filters, whole = notes.whole,
+  }
   return self
 end
 
@@ -50,7 +63,8 @@ local function derived(self, result, words)
   local filters = table.move(old.filters, 1, #old.filters, 1, {})
   table.move(words, 1, #words, #filters + 1, filters)
   notes_of[result] = {
-    view = old.view, filters = filters, whole = old.whole or totals_of(self),
+    view = old.view, name = old.name, filters = filters,
+    whole = old.whole or totals_of(self),
   }
   return result
 end

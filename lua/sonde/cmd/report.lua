@@ -13,7 +13,7 @@ local function own_options(module)
 end
 
 local function input_options(module)
-  if module.takes == "trace" then
+  if module.takes == "trace" or module.takes == "any" then
     return options.join(common.time_options, common.input_options)
   end
   return common.profile_options()
@@ -31,15 +31,16 @@ local function object_for(module, args, env)
   if needs == "diff" then
     errors.usage(("'%s' takes two inputs"):format(module.name), "sonde diff BEFORE AFTER")
   end
+  local whole <const> = needs == "trace" or needs == "any"
   local object <const> = common.open(args.input, args, env, {
-    timeline = needs == "timeline", view = needs ~= "trace" and (args.view or "wall") or nil,
+    timeline = needs == "timeline", view = not whole and (args.view or "wall") or nil,
   })
   if needs == "trace" and not common.is_trace(object) then
     errors.raise { code = "unavailable",
       message = ("%s: the report '%s' is of a trace, and this is a profile"):format(args.input,
         module.name), hint = "sonde top " .. args.input }
   end
-  if needs == "trace" then return object end
+  if whole then return object end
   if needs == "timeline" then return common.timeline_of(object, args) end
   return common.profile_of(object, args)
 end

@@ -1,10 +1,11 @@
---- `sonde INPUT`: what it is and where the time went, on one screen.
+--- `sonde INPUT`: what stands out, what it is, and where the time went, on one
+-- screen.
 -- @module sonde.cmd.summary
 local common <const> = require "sonde.cmd.common"
 local options <const> = require "sonde.base.options"
 local report <const> = require "sonde.cmd.report"
 
-local ROWS <const> = 15
+local ROWS <const> = 10
 
 -- The next step for each kind of input, as commands that can be pasted.
 local function next_steps(path, is_trace)
@@ -22,18 +23,25 @@ local function next_steps(path, is_trace)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function summarize(object, path, env)
+local function put_head(object, args, env)
+  local name <const> = args.input ~= "-" and args.input or "FILE"
+  common.check(require("sonde.report.findings").write_opening(object, name, env.out))
   if not common.is_trace(object) then return end
-  local module <const> = require "sonde.report.inspect"
-  if module.write_summary then module.write_summary(object, {}, env.out) end
   env.out:write("\n")
-  return path
+  common.check(require("sonde.report.inspect").write_summary(object, env.out))
+end
+
+-- A trace without samples has said so among its findings; that is no failure
+-- unless samples were asked for.
+local function has_rows(object, args)
+  return args.view ~= nil or not common.is_trace(object)
+    or require("sonde.dotnet.views").of_samples(object.core) ~= nil
 end
 
 return common.verb {
   name = "summary",
   path = "",
-  summary = "what a file is and where the time went",
+  summary = "what stands out in a file, what it is, and where the time went",
   arguments = { common.input_argument },
   options = function()
     local top <const> = require "sonde.report.top"
@@ -44,9 +52,12 @@ return common.verb {
     local top <const> = require "sonde.report.top"
     if args.json or args.output then return report.run(top, args, env) end
     local object <const> = common.open(args.input, args, env)
-    summarize(object, args.input, env)
+    put_head(object, args, env)
     args.n = args.n or ROWS
-    common.write_report(top, common.profile_of(object, args), args, env)
+    if has_rows(object, args) then
+      env.out:write("\n")
+      common.write_report(top, common.profile_of(object, args), args, env)
+    end
     if env.terminal.out then env.out:write(next_steps(args.input, common.is_trace(object))) end
   end,
 }

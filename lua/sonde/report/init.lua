@@ -12,13 +12,13 @@ local reports = {}
 local NAMES <const> = {
   "top", "tree", "peek", "traces", "diff",
   "svg", "html", "speedscope", "chromium", "folded", "pprof", "dot", "json",
-  "gc", "exceptions", "jit", "threads", "providers", "inspect",
+  "findings", "gc", "exceptions", "jit", "threads", "providers", "inspect",
 }
 
 -- What people call the objects that reports take.
 local WORDS <const> = {
   profile = "profile", timeline = "timeline", trace = "trace",
-  diff = "difference of two profiles",
+  diff = "difference of two profiles", any = "trace or profile",
 }
 
 local known <const> = {}
@@ -84,7 +84,8 @@ end
 --- Which object a report needs when it runs with these options.
 -- @tparam table module
 -- @tparam table opts its checked options
--- @treturn string "profile", "timeline", "trace" or "diff"
+-- @treturn string "profile", "timeline", "trace", "diff" or "any" (what was
+--   opened, a trace or a profile)
 function reports.needs(module, opts)
   if module.takes == "profile" and opts.time_order then return "timeline" end
   return module.takes
@@ -93,7 +94,7 @@ end
 -- The function of a module that writes an object of this kind.
 local function writer_for(module, kind, opts)
   local needs <const> = reports.needs(module, opts)
-  if kind == needs then return module.write end
+  if kind == needs or needs == "any" and kind ~= "diff" then return module.write end
   if kind == "diff" and module.write_diff then return module.write_diff end
   if needs == "timeline" then
     return nil, ("%s in time order needs a timeline: only a trace has one"):format(module.name),

@@ -250,14 +250,14 @@ local function put_advice(to, trace)
   return #lines
 end
 
---- Writes a few lines for the top of a screen.
+--- Writes a few lines for the top of a screen: facts, no advice, which is for
+-- findings to give.
 -- @param trace
--- @tparam table _ options: none
 -- @param out
 -- @treturn ?boolean
 -- @treturn ?string message
 -- @treturn ?string code
-function inspect.write_summary(trace, _, out)
+function inspect.write_summary(trace, out)
   local info <const>, counts <const> = trace:info(), trace:counts()
   local to <const> = sink.new(out)
   put_head(to, trace, info, counts)
@@ -266,7 +266,6 @@ function inspect.write_summary(trace, _, out)
   put_samples(to, trace, counts)
   put_names(to, trace, counts)
   put_lost(to, trace, counts)
-  put_advice(to, trace)
   return to:finish()
 end
 

@@ -2,8 +2,8 @@
 // the problem, the second says for how many milliseconds; "healthy" has none. Each part is named
 // after what it would be in a shop, so that redaction has something to hide.
 //
-//   starve     every thread of the pool waits for work that only the pool could do
-//   blocking   a few threads of a large pool wait for async work
+//   starve     every thread of the pool is held by a call that blocks
+//   blocking   threads of the pool wait for async work
 //   induced    collections that the program asks for
 //   large      large arrays, made and dropped
 //   pressure   many small objects that live for a while
@@ -69,17 +69,13 @@ static class Program
     static void Starve(long end)
     {
         var work = new List<Task>();
-        while (Before(end))
-        {
-            for (int i = 0; i < 8; i++) work.Add(Task.Run(() => Inventory.Count(300)));
-            Thread.Sleep(200);
-        }
+        for (int i = 0; i < 12; i++)
+            work.Add(Task.Run(() => { while (Before(end)) Thread.Sleep(100); }));
         Task.WaitAll(work.ToArray());
     }
 
     static void Blocking(long end)
     {
-        ThreadPool.SetMinThreads(32, 8);
         while (Before(end))
         {
             var work = new Task[4];

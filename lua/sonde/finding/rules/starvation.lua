@@ -1,0 +1,53 @@
+--- The thread pool ran out of threads: work waited although processors did
+-- not.
+-- @module sonde.finding.rules.starvation
+local rule = {}
+
+rule.name = "starvation"
+rule.summary = "a thread pool that had to add threads because no work was done"
+
+-- ThreadPoolWorkerThreadAdjustment, and the reason that means it: work was
+-- queued, and for half a second none was taken.
+local ADJUSTMENT <const>, STARVATION <const> = 55, 6
+
+-- One such verdict may come from a busy machine; several are the program's.
+local SURE <const> = 3
+
+local function verdicts(ev)
+  local n, first, most = 0, nil, 0
+  local before
+  for _, event in ipairs(ev:events(ADJUSTMENT)) do
+    local threads <const> = event.payload.NewWorkerThreadCount
+    if event.payload.Reason == STARVATION then
+      n = n + 1
+      first = first or before or threads
+    end
+    before, most = threads, math.max(most, threads)
+  end
+  return n, first, most
+end
+
+--- Looks for it.
+-- @tparam Evidence ev
+-- @treturn ?table
+function rule.look(ev)
+  if ev.trace == nil then return nil end
+  local n <const>, first <const>, most <const> = verdicts(ev)
+  if n == 0 then return nil end
+  local sure <const> = n >= SURE
+  return {
+    title = sure and "The thread pool starves, work waits for a free thread"
+      or "Work for the thread pool waited half a second for a free thread",
+    severity = sure and "high" or "low", certainty = sure and "certain" or "hint",
+    figure = { value = n, unit = "count",
+      text = ("%d time%s, %d to %d threads"):format(n, n == 1 and "" or "s", first, most) },
+    detail = "The runtime added a thread each time because queued work did not begin; it adds"
+      .. " about two a second, so work waits for seconds. The threads are blocked (calls that"
+      .. " wait, locks, Task.Wait, .Result) or busy with long work.",
+    command = ev:view "wall" and ev:command("report tree", "--focus 'WorkerThreadStart'")
+      or ev:command("events", "--id 55"),
+    view = "wall",
+  }
+end
+
+return rule

@@ -1,0 +1,117 @@
+--- Small traces (V4 container) with events of the runtime, for what no real
+-- trace at hand shows: each is what its spec needs and nothing else.
+--
+--    made.trace { { 1000, made.gc_start(1, 2, 1) }, { 2000, made.gc_end(1, 2) } }
+--
+local made = {}
+
+local HEAD <const> = "Nettrace" .. string.pack("<s4", "!FastSerialization.1")
+local RUNTIME <const> = "Microsoft-Windows-DotNETRuntime"
+
+--- Text as payloads have it.
+local function utf16(text)
+  return text:gsub(".", "%0\0") .. "\0\0"
+end
+
+local function object(name, version, body)
+  return "\5\5\1" .. string.pack("<i4i4s4", version, 0, name) .. "\6" .. body .. "\6"
+end
+
+local TRACE <const> = object("Trace", 4, string.pack("<i2i2i2i2i2i2i2i2i8i8i4i4i4i4",
+  2024, 2, 4, 29, 12, 34, 56, 789, 0, 1000000000, 8, 4242, 2, 1000000))
+
+-- A block after `before`, which its alignment depends on.
+local function block(before, name, body)
+  local head <const> = #before + 3 + 12 + #name + 1 + 4
+  local padding <const> = ("\0"):rep(-head % 4)
+  return object(name, 2, string.pack("<i4", #body) .. padding .. body)
+end
+
+local function blob(id, number, time, payload)
+  return string.pack("<s4", string.pack("<I4I4I8I8I4I4i8c16c16s4", id, number, 7, 7, 0xffffffff,
+    0, time, "", "", payload))
+end
+
+local function define(id, event, version)
+  return blob(0, 0, 0, string.pack("<i4", id) .. utf16(RUNTIME) .. string.pack("<i4", event)
+    .. utf16 "" .. string.pack("<i8i4i4i4", 0, version, 4, 0))
+end
+
+local HEADER <const> = string.pack("<I2I2i8i8", 20, 0, 0, 0)
+
+--- A trace of events `{ time_ns, { id, version, payload }, lost }`; `lost` are
+-- so many events that the runtime dropped before.
+function made.trace(events)
+  local definitions, blobs, ids = { HEADER }, { HEADER }, {}
+  local n, number = 0, 0
+  for _, event in ipairs(events) do
+    local kind <const> = event[2]
+    local key <const> = kind.id .. " " .. kind.version
+    if ids[key] == nil then
+      n = n + 1
+      ids[key] = n
+      definitions[#definitions + 1] = define(n, kind.id, kind.version)
+    end
+    number = number + 1 + (event[3] or 0)
+    blobs[#blobs + 1] = blob(ids[key], number, event[1], kind.payload)
+  end
+  local bytes = HEAD .. TRACE
+  bytes = bytes .. block(bytes, "MetadataBlock", table.concat(definitions))
+  bytes = bytes .. block(bytes, "EventBlock", table.concat(blobs))
+  return bytes .. "\1"
+end
+
+--- GCStart. Reasons: 0 small allocation, 1 induced, 4 large allocation.
+function made.gc_start(number, generation, reason)
+  return { id = 1, version = 2,
+    payload = string.pack("<I4I4I4I4I2I8", number, generation, reason, 0, 0, 0) }
+end
+
+--- GCEnd.
+function made.gc_end(number, generation)
+  return { id = 2, version = 1, payload = string.pack("<I4I4I2", number, generation, 0) }
+end
+
+--- Begin and end of a pause for a collection.
+function made.suspend(number)
+  return { id = 9, version = 1, payload = string.pack("<I4I4I2", 1, number, 0) }
+end
+
+function made.restarted()
+  return { id = 3, version = 1, payload = string.pack("<I2", 0) }
+end
+
+--- A change of the number of pool threads. Reasons: 6 starvation, 8 a thread
+-- of the pool waits for a task.
+function made.adjustment(threads, reason)
+  return { id = 55, version = 0, payload = string.pack("<dI4I4I2", 0, threads, reason, 0) }
+end
+
+--- An exception.
+function made.exception(type, message)
+  return { id = 80, version = 1,
+    payload = utf16(type) .. utf16(message) .. string.pack("<I8I4I2I2", 0, 0x80131500, 0, 0) }
+end
+
+--- A wait for a lock: its begin, and its end with how long it took.
+function made.contention_start()
+  return { id = 81, version = 1, payload = string.pack("<BI2", 0, 0) }
+end
+
+function made.contention_stop(ns)
+  return { id = 91, version = 1, payload = string.pack("<BI2d", 0, 0, ns) }
+end
+
+--- The compilation of a method: its begin, and its end with the code.
+function made.jit_start(id, name)
+  return { id = 145, version = 1, payload = string.pack("<I8I8I4I4", id, 1, 0x6000001, 10)
+    .. utf16 "Shop.Start" .. utf16(name) .. utf16 "void  ()" .. string.pack("<I2", 0) }
+end
+
+function made.jit_end(id, name)
+  return { id = 143, version = 1,
+    payload = string.pack("<I8I8I8I4I4I4", id, 1, 0x100000 + id * 64, 64, 0x6000001, 8)
+      .. utf16 "Shop.Start" .. utf16(name) .. utf16 "void  ()" .. string.pack("<I2", 0) }
+end
+
+return made
