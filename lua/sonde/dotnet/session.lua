@@ -35,8 +35,9 @@ local UNWIND <const> = 2 * SECOND
 session.options = {
   { name = "providers", type = "table",
     help = "list of providers: tables `name keywords level arguments only ids`, or text" },
-  { name = "buffer_mb", type = "integer", min = 1, max = 1 << 20,
-    default = dotnet.DEFAULT_BUFFER_MB, help = "the runtime's buffer for this session, in MB" },
+  { name = "buffer_mb", type = "integer", min = 0, max = 1 << 20,
+    default = dotnet.DEFAULT_BUFFER_MB,
+    help = "the runtime's buffer for this session, in MB; 0 is the default" },
   { name = "rundown", type = "boolean", default = true,
     help = "have the runtime describe its methods when the session stops" },
   { name = "rundown_keyword", type = "integer",
@@ -45,8 +46,8 @@ session.options = {
     help = "stacks with the events (.NET 9)" },
   { name = "block", type = "boolean",
     help = "let the program wait when the buffer is full, instead of losing events (.NET 11)" },
-  { name = "max_bytes", type = "size", min = 1, default = dotnet.DEFAULT_MAX_STREAM_BYTES,
-    default_text = "1GiB", help = "largest stream that is taken" },
+  { name = "max_bytes", type = "size", min = 0, default = dotnet.DEFAULT_MAX_STREAM_BYTES,
+    default_text = "1GiB", help = "largest stream that is taken; 0 is the default" },
   { name = "decode", type = "boolean", default = true,
     help = "decode the stream while it arrives" },
   { name = "groups", type = "table", help = "kinds of events that decoding keeps" },
@@ -246,6 +247,8 @@ end
 function session.start(target, given)
   local declared, output = split_options(given)
   local opts <const> = options.check(session.options, declared, "target:trace")
+  if opts.buffer_mb == 0 then opts.buffer_mb = dotnet.DEFAULT_BUFFER_MB end
+  if opts.max_bytes == 0 then opts.max_bytes = dotnet.DEFAULT_MAX_STREAM_BYTES end
   local list, wrong = require("sonde.dotnet.providers").complete(opts.providers)
   if list == nil then error("bad option 'providers' to 'target:trace': " .. wrong, 3) end
   local same, why, reason = target:check()
