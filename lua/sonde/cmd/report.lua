@@ -33,7 +33,8 @@ local function object_for(module, args, env)
   end
   local whole <const> = needs == "trace" or needs == "any"
   local object <const> = common.open(args.input, args, env, {
-    timeline = needs == "timeline", view = not whole and (args.view or "wall") or nil,
+    timeline = needs == "timeline" or whole and module.takes == "profile",
+    view = not whole and (args.view or "wall") or nil,
   })
   if needs == "trace" and not common.is_trace(object) then
     errors.raise { code = "unavailable",

@@ -485,4 +485,11 @@ function Trace:__tostring()
     counts.methods, counts.lost)
 end
 
+--- What an HTML page shows of the trace; see `sonde.report.html`.
+-- @tparam ?table opts `names`
+-- @treturn table
+function Trace:page(opts)
+  return require("sonde.dotnet.page").of(self, opts)
+end
+
 return trace

@@ -26,6 +26,7 @@
 -- @module sonde.report.html
 local assets <const> = require "sonde.report.html.assets"
 local core <const> = require "sonde.c.core"
+local finding <const> = require "sonde.finding"
 local framework <const> = require "sonde.base.framework"
 local json <const> = require "sonde.base.json"
 local options <const> = require "sonde.base.options"
@@ -49,6 +50,25 @@ html.options = options.join(options.select(scope.options, { "type" }), {
   { name = "scale", type = "string", choices = { "none", "total", "time" },
     help = "of a difference: compare values, shares, or values per second" },
 })
+
+-- Options that ask for one profile of a trace.
+local NARROWING <const> = {
+  "view", "type", "thread", "process", "focus", "ignore", "hide", "show", "show_from",
+  "prune_from", "label_focus", "label_ignore", "fold_recursion",
+}
+
+--- Which object the page is of: a trace shows all its views, unless something
+-- that is asked for makes it one profile.
+-- @tparam table opts
+-- @treturn string "any" or "profile"
+function html.needs(opts)
+  for _, name in ipairs(NARROWING) do
+    local value <const> = opts[name]
+    if value and (type(value) ~= "table" or #value > 0) then return "profile" end
+  end
+  if opts.names and opts.names ~= "pretty" then return "profile" end
+  return "any"
+end
 
 local STATIC_ROWS <const> = 40
 -- Labels that the page can filter by: more keys or values help nobody.
@@ -284,23 +304,38 @@ local function summary_of(facts)
   return table.concat(words, " · ")
 end
 
---- Writes the page of one profile.
--- @param profile
+-- The page of one profile.
+local function page_of(profile, opts)
+  local index, message, code = scope.find_type(profile, opts.type)
+  if index == nil then return nil, message, code end
+  local facts <const>, notes <const> = facts_of(profile), profile:notes()
+  local name <const> = notes.view or profile:types()[index].type
+  return {
+    title = notes.name and notes.name:match("[^/]*$") or name, summary = summary_of(facts),
+    facts = facts,
+    profiles = { { name = name, profile = profile, type = profile:types()[index].type } },
+  }
+end
+
+--- Writes the page of a profile, or of what has a method `page`: a trace.
+-- @param object
 -- @tparam table opts checked options
 -- @param out
 -- @treturn ?boolean
 -- @treturn ?string message
 -- @treturn ?string code
-function html.write(profile, opts, out)
-  local index, message, code = scope.find_type(profile, opts.type)
-  if index == nil then return nil, message, code end
-  local facts <const> = facts_of(profile)
-  local name <const> = profile:notes().view or profile:types()[index].type
-  return html.page({
-    title = opts.title or text.printable(name), summary = summary_of(facts), facts = facts,
-    profiles = { { name = name, profile = profile, type = profile:types()[index].type } },
-    mine = opts.mine,
-  }, out)
+function html.write(object, opts, out)
+  local make <const> = object.page or page_of
+  local page, message, code = make(object, opts)
+  if page == nil then return nil, message, code end
+  if #page.profiles == 0 then
+    return nil, ("%s: no samples of any view"):format(page.title), "no_samples"
+  end
+  page.title, page.mine = opts.title or page.title, opts.mine
+  if #(object.notes and object:notes().filters or {}) == 0 then
+    page.findings = finding.all(object, { name = page.title })
+  end
+  return html.page(page, out)
 end
 
 --- Writes the page of a difference.
@@ -315,10 +350,17 @@ function html.write_diff(diff, opts, out)
     return ("%s in %s samples"):format(
       units.value(side.profile:total(side.index, true), side.unit), units.count(#side.profile))
   end
+  local function name_of(side, otherwise)
+    local name <const> = side.profile:notes().name
+    return name and text.printable(name:match("[^/]*$")) or otherwise
+  end
+  local before <const>, after <const> = name_of(diff.from, "before"), name_of(diff.to, "after")
   return html.page({
-    title = opts.title or "Difference of " .. text.printable(diff.type),
-    summary = ("before: %s · after: %s"):format(words(diff.from), words(diff.to)),
-    diff = { diff = diff, scale = opts.scale }, mine = opts.mine,
+    title = opts.title or ("%s → %s"):format(before, after),
+    summary = ("%s before: %s · after: %s"):format(text.printable(diff.type), words(diff.from),
+      words(diff.to)),
+    diff = { diff = diff, scale = opts.scale, before = before, after = after },
+    mine = opts.mine,
   }, out)
 end
 

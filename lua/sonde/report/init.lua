@@ -10,8 +10,8 @@ local reports = {}
 
 -- In the order in which help lists them. Modules are loaded on first use.
 local NAMES <const> = {
-  "top", "tree", "peek", "traces", "diff",
-  "svg", "html", "speedscope", "chromium", "folded", "pprof", "dot", "json",
+  "top", "text", "tree", "peek", "calltree", "traces", "tags", "raw", "list", "diff",
+  "svg", "html", "speedscope", "chromium", "folded", "pprof", "dot", "callgrind", "json",
   "findings", "gc", "exceptions", "jit", "threads", "providers", "inspect",
 }
 
@@ -87,6 +87,7 @@ end
 -- @treturn string "profile", "timeline", "trace", "diff" or "any" (what was
 --   opened, a trace or a profile)
 function reports.needs(module, opts)
+  if module.needs then return module.needs(opts) end
   if module.takes == "profile" and opts.time_order then return "timeline" end
   return module.takes
 end

@@ -12,21 +12,19 @@ import { readPage } from "./reader.js";
 import { exactPattern } from "./search.js";
 import { formatRange, formatState, parseRange, parseState } from "./state.js";
 import { Strip, describeTracks } from "./strip.js";
-import { element } from "./table.js";
+import { showLegend, summarize } from "./summary.js";
+import { currentThread, threadChange, threadOptions } from "./threads.js";
 import { Toolbar } from "./toolbar.js";
-import { format, percent } from "./units.js";
-
-/** How the later side of a difference is made comparable. */
-const SCALED = {
-  none: "Not scaled: values are as measured.",
-  total: "Scaled by total: the later side is multiplied until both sides weigh the same.",
-  time: "Scaled by time: the later side is worth as much as in a recording as long as the earlier one.",
-};
+import { percent } from "./units.js";
 
 const byId = (id) => document.getElementById(id);
 
 /** Writing the address at every movement would be too much for browsers. */
 const ADDRESS_DELAY = 150;
+
+/** Parts of the state that make another picture, for which a zoom means nothing. */
+const SHAPES = ["view", "profile", "type", "labels", "focus", "ignore", "hide", "own", "mine",
+  "fold", "range", "scale"];
 
 class App {
   constructor(page) {
@@ -45,7 +43,8 @@ class App {
     });
     this.details = new Details(byId("details"), page, this.boxActions());
     this.pictures = new Pictures(byId("view"), this.model, {
-      hover: (box, flame) => this.showDetails(box || flame.selected, flame, !box || box === flame.selected),
+      hover: (box, flame) =>
+        this.showDetails(box || flame.selected, flame, !box || box === flame.selected),
       select: (box, flame) => this.selected(box, flame),
       zoomed: (from, to) => this.zoomed(from, to),
       chose: (fn) => this.chose(fn),
@@ -59,7 +58,8 @@ class App {
   checked(state) {
     const { timeline } = this.page;
     if (state.view === "time" && !timeline) state.view = "flame";
-    if (state.view === "time") state.profile = this.model.meta.views[this.model.meta.timeline.view].name;
+    const { views, timeline: order } = this.model.meta;
+    if (state.view === "time") state.profile = views[order.view].name;
     if (this.model.isDiff || !timeline) state.range = "";
     if (!["light", "dark", ""].includes(state.theme)) state.theme = "";
     return state;
@@ -70,8 +70,8 @@ class App {
     const { extent } = this.model;
     if (!extent) return;
     host.hidden = false;
-    host.setAttribute("aria-label", `When things happened. ${describeTracks(this.page.meta.tracks || [])} `
-      + "Left and right arrow keys go through the events.");
+    host.setAttribute("aria-label", "When things happened. "
+      + `${describeTracks(this.page.meta.tracks)} Left and right arrows go through the events.`);
     this.strip = new Strip(host, this.page, extent, {
       hover: (text) => this.noteTime(text),
       tell: (text) => this.tell(text),
@@ -150,9 +150,8 @@ class App {
     const before = this.state;
     const state = this.checked({ ...before, ...changes });
     if (state.view === "time" && before.view !== "time") this.alignThread(state);
-    const isSamePicture = ["view", "profile", "type", "labels", "focus", "ignore", "hide", "own", "mine",
-      "fold", "range", "scale"].every((key) => state[key] === before[key])
-      || (state.view === "time" && before.view === "time");
+    const isTime = state.view === "time" && before.view === "time";
+    const isSamePicture = isTime || SHAPES.every((key) => state[key] === before[key]);
     if (!isSamePicture && !("zoom" in changes)) state.zoom = "";
     this.state = state;
     byId("query").value = state.q;
@@ -188,7 +187,7 @@ class App {
     this.search = state.q === "" ? null : this.model.search(state);
     this.showSearch();
     byId("view").setAttribute("aria-labelledby", `tab-${state.view}`);
-    this.showLegend();
+    showLegend(byId("legend"), this.model, state, this.colours.palette);
     this.pictures.show(state, this.colours, this.search);
     if (this.strip) {
       this.strip.show(this.colours);
@@ -229,8 +228,9 @@ class App {
     query.toggleAttribute("aria-invalid", Boolean(search?.problem));
     if (search?.problem) query.setAttribute("aria-invalid", "true");
     query.title = search?.problem ? `${search.problem}; taken as plain text` : "";
+    const functions = search?.count === 1 ? "function" : "functions";
     byId("matched").textContent = search
-      ? `${percent(search.share, 1)} in ${search.count} function${search.count === 1 ? "" : "s"}` : "";
+      ? `${percent(search.share, 1)} in ${search.count} ${functions}` : "";
   }
 
   goToMatch(step) {
@@ -267,8 +267,8 @@ class App {
   }
 
   centreOf(flame, box) {
-    const { start, end } = flame.source.place(box);
-    const centre = ((start + end) / 2 - flame.from) / (flame.to - flame.from);
+    const place = flame.source.place(box);
+    const centre = ((place.start + place.end) / 2 - flame.from) / (flame.to - flame.from);
     return Math.min(1, Math.max(0, centre));
   }
 
@@ -287,48 +287,8 @@ class App {
 
   showDetails(box, flame, isChosen) {
     if (box && flame?.source) return this.details.show(box, this.context(flame), isChosen);
-    this.details.note(...this.summary());
+    this.details.note(...summarize(this.model, this.state));
     return "";
-  }
-
-  /** What the bar says when nothing is pointed at. */
-  summary() {
-    const { model, state } = this;
-    const calls = model.calls(state);
-    const { unit, type } = model.measure(state);
-    if (model.isDiff) return this.diffSummary(calls, unit);
-    const view = model.viewMeta(state);
-    const label = view.label || view.name;
-    const value = format(calls.total[0][0], unit);
-    const what = label === type ? `${label}: ${value}` : `${label}: ${value} (${type})`;
-    const { quantum } = this.page.timeline || {};
-    const steps = state.view === "time" && quantum > 0
-      ? ` Shown in steps of ${format(quantum, "ns")}; shorter calls are joined.` : "";
-    return [what, (view.note || "Point at a box or choose one; ? shows the keys.") + steps];
-  }
-
-  diffSummary(calls, unit) {
-    const { before, after } = this.model.meta.diff;
-    return [`Before: ${before.label}, ${format(calls.total[0][0], unit)}. `
-      + `After: ${after.label}, ${format(calls.total[1][0], unit)}.`,
-    "Point at a box or choose one; ? shows the keys."];
-  }
-
-  /** What the colours of a difference mean, and how the sides are scaled. */
-  showLegend() {
-    const { model, state } = this;
-    const host = byId("legend");
-    host.hidden = !model.isDiff;
-    if (!model.isDiff) return;
-    const { palette } = this.colours;
-    const stops = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((share) => palette.change(share));
-    const ramp = element("span", { class: "ramp" });
-    ramp.style.background = `linear-gradient(90deg, ${stops.join(",")})`;
-    const scale = element("span", { class: "scale" });
-    scale.append("▼ less", ramp, "more ▲");
-    const width = state.view === "table" ? "" : "A box is as wide as both sides together.";
-    host.replaceChildren(scale, element("span", {}, SCALED[state.scale || model.meta.diff.scale]),
-      element("span", {}, width));
   }
 
   selected(box, flame) {
@@ -360,13 +320,15 @@ class App {
   boxActions() {
     const name = (box) => exactPattern(this.page.names[box.fn]);
     return {
-      Zoom: { help: "As wide as the canvas (Enter, double click)", run: (box) => this.pictures.active.fit(box) },
-      Sandwich: { help: "Callers and callees (3)", run: (box) =>
-        this.change({ view: "sandwich", fn: String(box.fn) }) },
-      Focus: { help: "Only stacks with this function", run: (box) => this.change({ focus: name(box) }) },
-      Ignore: { help: "No stacks with this function", run: (box) => this.change({ ignore: name(box) }) },
-      Hide: { help: "Leave this function out, keep its time", run: (box) => this.change({ hide: name(box) }) },
-      Copy: { help: "Copy the stack as text", run: (box) => this.copyStack(box) },
+      Zoom: ["As wide as the canvas (Enter, double click)",
+        (box) => this.pictures.active.fit(box)],
+      Sandwich: ["Callers and callees (3)",
+        (box) => this.change({ view: "sandwich", fn: String(box.fn) })],
+      Focus: ["Only stacks with this function", (box) => this.change({ focus: name(box) })],
+      Ignore: ["No stacks with this function", (box) => this.change({ ignore: name(box) })],
+      Hide: ["Leave this function out, keep its time",
+        (box) => this.change({ hide: name(box) })],
+      Copy: ["Copy the stack as text", (box) => this.copyStack(box)],
     };
   }
 
@@ -380,54 +342,24 @@ class App {
     }
   }
 
-  /** Threads of time order, or values of the label "thread". */
-  threadOptions() {
-    if (this.state.view === "time") {
-      return this.model.threads.map(({ index, name, weight }) =>
-        ({ index, name: name || `thread ${index + 1}`, weight }));
-    }
-    const values = this.model.labelValues(this.state, "thread");
-    return [{ index: -1, name: "All threads" },
-      ...values.map(({ text, weight }, index) => ({ index, name: text, weight }))];
-  }
-
-  currentThread(options) {
-    if (this.state.view === "time") return this.model.threadIndex(this.state);
-    const name = new URLSearchParams(this.state.labels).get("thread");
-    const option = options.find((entry) => entry.index >= 0 && entry.name === name);
-    return option ? option.index : -1;
-  }
-
-  useThread(index, options) {
-    if (this.state.view === "time") {
-      this.change({ thread: String(index) });
-      return;
-    }
-    const labels = new URLSearchParams(this.state.labels);
-    if (index < 0) labels.delete("thread");
-    else labels.set("thread", options.find((entry) => entry.index === index).name);
-    this.change({ labels: labels.toString() });
-  }
-
   pickThread() {
-    if (this.model.isDiff) return false;
-    const options = this.threadOptions();
+    const options = threadOptions(this.model, this.state);
     if (options.length < 2) return false;
-    pickOne(byId("dialog"), { title: "Thread", options, chosen: this.currentThread(options) },
-      (index) => this.useThread(index, options));
+    const chosen = currentThread(this.model, this.state, options);
+    pickOne(byId("dialog"), { title: "Thread", options, chosen }, (index) =>
+      this.change(threadChange(this.state, options, index)));
     return true;
   }
 
   stepThread(step) {
-    if (this.model.isDiff) return false;
-    const options = this.threadOptions();
-    const at = options.findIndex(({ index }) => index === this.currentThread(options));
+    const options = threadOptions(this.model, this.state);
+    if (options.length < 2) return false;
+    const chosen = currentThread(this.model, this.state, options);
+    const at = options.findIndex(({ index }) => index === chosen);
     const next = options[(at + step + options.length) % options.length];
-    if (next) {
-      this.useThread(next.index, options);
-      this.tell(`Thread ${next.name}`);
-    }
-    return Boolean(next);
+    this.change(threadChange(this.state, options, next.index));
+    this.tell(`Thread ${next.name}`);
+    return true;
   }
 
   giveUp() {
@@ -476,7 +408,11 @@ class App {
         return true;
       },
       r: () => this.change({ fold: this.state.fold ? "" : "1" }),
-      m: () => (this.model.foreign(this.state) ? this.change({ own: this.state.own ? "" : "1" }) : false),
+      m: () => {
+        if (!this.model.foreign(this.state)) return false;
+        this.change({ own: this.state.own ? "" : "1" });
+        return true;
+      },
       n: () => this.stepThread(1), p: () => this.stepThread(-1), t: () => this.pickThread(),
       "/": () => this.focusSearch(), "Ctrl+f": () => this.focusSearch(),
       Escape: () => this.giveUp(), "?": () => showHelp(byId("dialog")),
@@ -497,7 +433,8 @@ function fail(error) {
   const box = document.createElement("p");
   box.className = "failure";
   box.setAttribute("role", "alert");
-  box.textContent = `This page cannot show its pictures: ${error.message}. The table below still holds.`;
+  box.textContent = `This page cannot show its pictures: ${error.message}. `
+    + "The table below still holds.";
   byId("static").before(box);
 }
 

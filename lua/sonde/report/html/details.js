@@ -80,14 +80,14 @@ export class Details {
   /**
    * @param {HTMLElement} host
    * @param {object} page
-   * @param {object} actions name to function of (box)
+   * @param {object} actions name to `[help, function of (box)]`
    */
   constructor(host, page, actions) {
     this.page = page;
     this.what = host.querySelector(".what");
     this.numbers = host.querySelector(".numbers");
     this.actions = host.querySelector(".actions");
-    for (const [name, { help, run }] of Object.entries(actions)) {
+    for (const [name, [help, run]] of Object.entries(actions)) {
       const button = element("button", { type: "button", title: help }, name);
       button.addEventListener("click", () => this.box && run(this.box));
       this.actions.append(button);

@@ -113,16 +113,12 @@ export function pickOne(dialog, { title, options, chosen }, use) {
   });
   input.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) {
-      const place = shown.findIndex(({ index }) => index === at) + step;
-      if (shown[place]) at = shown[place].index;
-      update();
-    } else if (event.key === "Enter" && shown.length > 0) {
-      finish(at);
-    } else {
-      return;
-    }
+    if (!step && event.key !== "Enter") return;
     event.preventDefault();
+    const place = shown.findIndex(({ index }) => index === at);
+    if (event.key === "Enter" && place >= 0) finish(at);
+    if (step && shown[place + step]) at = shown[place + step].index;
+    if (step) update();
   });
   list.addEventListener("click", (event) => {
     const item = event.target.closest("li");

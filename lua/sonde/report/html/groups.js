@@ -175,7 +175,9 @@ export class Boxes {
       if (level[i] > deepest) deepest = level[i];
     }
     if (!this.root.nodes.length || this.root.fn === 0) return deepest;
-    if (this.isUp) return this.root.nodes.reduce((most, node) => Math.max(most, level[node]), 0) - 1;
+    if (this.isUp) {
+      return this.root.nodes.reduce((most, node) => Math.max(most, level[node]), 1) - 1;
+    }
     return deepestBelow(calls, this.root.nodes, level);
   }
 

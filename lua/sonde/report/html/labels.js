@@ -8,18 +8,21 @@ const PAD = 5;
 /** A box with less room than this shows no text. */
 const LEAST = 22;
 
+/** A name's pieces, each with the separators behind it: "a.", "b::", "c". */
+export function piecesOf(name) {
+  return name.match(/[^.:/!]+[.:/!]*|[.:/!]+/g) || [name];
+}
+
 /** Shorter forms of a name, the longest first. */
 function shorterForms(name) {
-  const forms = [name];
-  const bare = name.replace(/\s*\(.*$/s, "");
-  if (bare !== "" && bare !== name) forms.push(bare);
-  const flat = bare.replace(/<.*>|\[.*\]/s, (inner) => (inner.length > 8 ? "<…>" : inner));
-  const parts = flat.split(/(?<=[.:/!])/);
-  for (let keep = Math.min(parts.length - 1, 2); keep > 0; keep--) {
-    const tail = parts.slice(-keep).join("");
-    if (tail !== "" && tail !== forms[forms.length - 1]) forms.push(tail);
-  }
-  return forms;
+  // An argument list; but "(*T)" behind a dot is the receiver of a Go method.
+  const bare = name.replace(/(^|[^.])\(.*$/s, "$1") || name;
+  // Type arguments; but "<Main>" behind a dot is a name that a compiler made.
+  const flat = bare.replace(/(\w)(<.+>|\[.+\])/s, (_, before, inner) =>
+    `${before}${inner[0]}…${inner[inner.length - 1]}`);
+  const pieces = piecesOf(flat);
+  const tails = [2, 1].filter((n) => n < pieces.length).map((n) => pieces.slice(-n).join(""));
+  return [...new Set([name, bare, flat, ...tails])];
 }
 
 /** Cuts names for one font. */
@@ -37,7 +40,8 @@ export class Labels {
   formsOf(fn) {
     let forms = this.forms.get(fn);
     if (!forms) {
-      forms = shorterForms(printable(this.names[fn])).map((text) => ({ text, width: this.width(text) }));
+      forms = shorterForms(printable(this.names[fn]))
+        .map((text) => ({ text, width: this.width(text) }));
       this.forms.set(fn, forms);
     }
     return forms;

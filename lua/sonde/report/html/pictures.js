@@ -118,9 +118,8 @@ export class Pictures {
       fill: (box) => this.fill(box, factor),
       ...colours,
       matches: this.matches,
-      rootLabel: model.isDiff
-        ? `${printable(type)}: ${format(calls.total[0][0], unit)} → ${format(calls.total[1][0], unit)}`
-        : `${printable(type)}: ${format(calls.total[0][0], unit)}`,
+      rootLabel: `${printable(type)}: `
+        + calls.total.map((column) => format(column[0], unit)).join(" → "),
       note: model.isDiff ? (box) => this.diffNote(box, factor) : null,
       ...extra,
     };
@@ -207,7 +206,8 @@ export class Pictures {
     if (fn === 0) return;
     this.callers.show(this.model.around(this.state, fn, true), this.look({ isUp: true,
       rootLabel: undefined }));
-    this.callees.show(this.model.around(this.state, fn, false), this.look({ rootLabel: undefined }));
+    this.callees.show(this.model.around(this.state, fn, false),
+      this.look({ rootLabel: undefined }));
     this.active ||= this.callees;
   }
 

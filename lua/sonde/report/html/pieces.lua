@@ -45,8 +45,8 @@ local function finding_item(finding, profiles)
       xml(json.encode(show))) or ""
   return table.concat {
     ('<li class="finding %s"><h3>%s</h3>'):format(finding.severity, xml(finding.title)),
-    ('<p><span class="figure">%s</span></p>'):format(xml(finding.figure.text)),
-    ("<p>%s</p>"):format(xml(finding.detail)),
+    ('<p><span class="figure">%s</span> %s</p>'):format(xml(finding.figure.text),
+      xml(finding.detail)),
     ('<div class="foot">%s<span class="sure">%s</span><code>%s</code></div></li>'):format(button,
       WORDS[finding.certainty], xml(finding.command)),
   }

@@ -188,7 +188,7 @@ function nameBareSamples(page) {
   if (!columns.some((column) => column.includes(0))) return;
   const node = page.parent.length;
   const fn = page.names.push(NO_STACK) - 1;
-  for (const column of ["file", "module", "line", "foreign"]) page[column] = append(page[column], 0);
+  for (const name of ["file", "module", "line", "foreign"]) page[name] = append(page[name], 0);
   page.parent = append(page.parent, 0);
   page.fn = append(page.fn, fn);
   for (const column of columns) {
@@ -207,7 +207,7 @@ function append(column, value) {
  * Reads the layout.
  * @param {Uint8Array} bytes
  * @returns {object} the page: `meta names texts`, by function `file module line foreign`, by
- *   node `parent fn`, `views timeline`
+ *   node `parent fn`; `views`, `timeline`
  */
 export function readLayout(bytes) {
   const cursor = new Cursor(bytes);

@@ -109,7 +109,8 @@ export class FunctionTable {
     Object.assign(this, content);
     this.change = changeBy(this.factor);
     const first = this.isDiff ? "change" : "self";
-    if (!this.columns.some(({ id }) => id === this.sort.id)) this.sort = { id: first, isDown: true };
+    const isKnown = this.columns.some(({ id }) => id === this.sort.id);
+    if (!isKnown) this.sort = { id: first, isDown: true };
     this.render();
   }
 
@@ -194,8 +195,12 @@ export class FunctionTable {
       const cell = element("td", { class: column.isNumber ? "number" : column.id });
       if (column.id === "name") this.fillName(cell, row);
       else cell.textContent = column.show(row, this);
-      if (column.isShare) cell.style.setProperty("--share", shareOf(column.value(row), this.whole[0]));
-      if (column.isChange) cell.classList.add(...changeClass(pick(row, this), change(row, this)));
+      if (column.isShare) {
+        cell.style.setProperty("--share", shareOf(column.value(row), this.whole[0]));
+      }
+      if (column.isChange) {
+        cell.classList.add(...changeClass(pick(row, this), change(row, this)));
+      }
       if (column.isNumber && !column.isShare && !column.isChange) {
         cell.title = exactly(column.value(row, this), this.unit);
       }
@@ -222,7 +227,9 @@ export class FunctionTable {
   /** Arrow keys go from row to row, Enter opens the sandwich. */
   key(event) {
     const line = event.target.closest("tr");
-    const to = { ArrowDown: line.nextElementSibling, ArrowUp: line.previousElementSibling }[event.key];
+    const to = {
+      ArrowDown: line.nextElementSibling, ArrowUp: line.previousElementSibling,
+    }[event.key];
     if (event.key === "Enter") this.on.open(Number(line.dataset.fn));
     else if (to) to.querySelector("button.function").focus();
     else return;
@@ -274,7 +281,8 @@ function changeClass([before, after], by) {
 
 /** A name in pieces that may stand on different lines. */
 function breakable(name) {
-  return name.split(/(?<=[.:/!(,<])/).flatMap((piece) => [piece, element("wbr")]);
+  const pieces = name.match(/[^.:/!(,<]+[.:/!(,<]*|[.:/!(,<]+/g) || [name];
+  return pieces.flatMap((piece) => [piece, element("wbr")]);
 }
 
 /** Makes an element; texts are never read as markup. */

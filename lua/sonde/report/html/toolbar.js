@@ -171,7 +171,8 @@ export class Toolbar {
       if (model.labelValues(state, "thread").length < 2) return null;
       name = new URLSearchParams(state.labels).get("thread");
     }
-    const button = element("button", { type: "button", id: "pick-thread", "aria-haspopup": "dialog" },
+    const button = element("button",
+      { type: "button", id: "pick-thread", "aria-haspopup": "dialog" },
       name ? printable(name) : "All threads");
     button.addEventListener("click", () => this.on.threads());
     return button;
@@ -181,7 +182,8 @@ export class Toolbar {
     const { before, after, scale } = this.model.meta.diff;
     const hasTime = before.duration_ns > 0 && after.duration_ns > 0;
     return this.picker("pick-scale", "Scaled", state.scale || scale,
-      SCALES.filter(([id]) => id !== "time" || hasTime), (chosen) => this.on.change({ scale: chosen }));
+      SCALES.filter(([id]) => id !== "time" || hasTime),
+      (chosen) => this.on.change({ scale: chosen }));
   }
 
   countsPicker(state) {
@@ -258,6 +260,6 @@ export class Toolbar {
     const calls = this.model.calls(state);
     if (this.model.isDiff || Number(calls.whole[0]) === 0) return "";
     const [left] = calls.total;
-    return `${percent(left[0], calls.whole[0])} of all is shown`;
+    return left[0] === calls.whole[0] ? "" : `${percent(left[0], calls.whole[0])} of all is shown`;
   }
 }
