@@ -168,6 +168,8 @@ function cli.run(words)
   for _, number in pairs(SIGNALS) do core.catch_signal(number) end
   io.stdout:setvbuf("full", 1 << 16)
   local status, signal = cli.main(words, cli.env())
+  local sessions <const> = package.loaded["sonde.dotnet.session"]
+  if sessions then sessions.close_all() end
   if status == nil then core.die_by(signal) end
   -- Without closing the state: the system frees the memory faster.
   os.exit(status, false)

@@ -87,7 +87,12 @@ local function finish(row)
   return row
 end
 
+-- A runtime that can be asked has three threads at least, and most processes
+-- have one: they need no further look.
+local FEWEST_THREADS <const> = 2
+
 local function row_of(stat, cache, opts)
+  if stat.threads < FEWEST_THREADS and not opts.all then return nil end
   local found, search = endpoint.find(stat, cache)
   local is_dotnet <const> = found ~= nil or endpoint.is_dotnet(search)
   if not is_dotnet and not opts.all then return nil end

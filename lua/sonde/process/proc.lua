@@ -132,6 +132,8 @@ local function link(pid, name)
   return uv.fs_readlink(path_of(pid, name))
 end
 
+local own_mounts
+
 --- Where a process's root directory is seen from here: "" when it is our own,
 -- otherwise its path under /proc.
 -- @tparam integer pid
@@ -140,9 +142,8 @@ end
 function proc.root(pid)
   local root <const> = link(pid, "root")
   if root == nil then return "", false end
-  if root == "/" and link(pid, "ns/mnt") == uv.fs_readlink("/proc/self/ns/mnt") then
-    return "", true
-  end
+  own_mounts = own_mounts or uv.fs_readlink "/proc/self/ns/mnt"
+  if root == "/" and link(pid, "ns/mnt") == own_mounts then return "", true end
   return ("/proc/%d/root"):format(pid), true
 end
 
