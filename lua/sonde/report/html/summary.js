@@ -5,7 +5,7 @@
 import { element } from "./table.js";
 import { format } from "./units.js";
 
-const HOW = "Point at a box or choose one; ? shows the keys.";
+const INVITATION = "Point at a box or choose one; ? shows the keys.";
 
 /** How the later side of a difference is made comparable. */
 const SCALED = {
@@ -17,7 +17,7 @@ const SCALED = {
 function describeDiff(model, calls, unit) {
   const { before, after } = model.meta.diff;
   const [a, b] = calls.total.map((column) => format(column[0], unit));
-  return [`Before: ${before.label}, ${a}. After: ${after.label}, ${b}.`, HOW];
+  return [`Before: ${before.label}, ${a}. After: ${after.label}, ${b}.`, INVITATION];
 }
 
 /** Two lines for the bar when nothing is pointed at. */
@@ -33,7 +33,7 @@ export function summarize(model, state) {
   const steps = state.view === "time" && quantum > 0
     ? ` Shown in steps of ${format(quantum, "ns")}; shorter calls are joined.` : "";
   return [isDefault ? `${label}: ${value}` : `${label}: ${value} (${type})`,
-    (view.note || HOW) + steps];
+    (view.note || INVITATION) + steps];
 }
 
 /** Shows what the colours of a difference mean, and how the sides are scaled. */
