@@ -102,7 +102,6 @@ local function input_of(shell, expression, line)
     if expression == "trace" and input.is_trace and #current.inputs == 1 then return input end
   end
   local input <const> = session.input(current:value_of(expression), "", expression)
-  current:whole(input)
   input.expression = current:name_value(expression, line)
   return input
 end

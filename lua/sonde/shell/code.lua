@@ -84,6 +84,9 @@ function code.compile(source, env)
   if expression then return expression, true end
   local chunk, message = load(source, name, "t", env)
   if chunk then return chunk, source:find("^%s*return%f[^%w_]") ~= nil end
+  -- When not even its first word begins a statement, an expression was meant.
+  local near <const> = message:match("unexpected symbol near '(.-)'$")
+  if near and source:match("^%s*(.*)$"):sub(1, #near) == near then message = early end
   return nil, message, ends_early(message) or ends_early(early)
 end
 

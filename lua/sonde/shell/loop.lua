@@ -19,6 +19,7 @@ local Shell <const> = {}
 Shell.__index = Shell
 
 local SIGINT <const> = 2
+local MIN_WIDTH <const> = 40   -- of a screen that tables are made to fit
 local MAX_STATE <const> = 30   -- characters of the filters, and of the input, in a prompt
 
 --- Says something that is no result.
@@ -40,20 +41,30 @@ local function without_repeats(self, head)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Names are long, and what tells them apart is at their end.
-local function cut_lines(self, rows)
+-- The width that tables are to fit; nil where lines stay as they are.
+local function width_of(self)
   local columns <const> = self.size and self.size()
-  if columns == nil or self.session.values.wide then return rows end
-  return (rows:gsub("[^\n]+", function(line)
-    return text.cut_middle(text.utf8(line), math.max(columns, 40))
-  end))
+  return columns and not self.session.values.wide and math.max(columns, MIN_WIDTH) or nil
 end
 
-local function for_terminal(self, printed, has_titles)
+-- Names are long: their arguments go first, then the middle, since what tells
+-- them apart is at their end.
+local function cut_line(line, width)
+  line = text.utf8(line)
+  if text.length(line) <= width then return line end
+  return text.cut_middle((line:gsub("%b()$", "(…)")), width)
+end
+
+local function cut_lines(rows, width)
+  if width == nil then return rows end
+  return (rows:gsub("[^\n]+", function(line) return cut_line(line, width) end))
+end
+
+local function for_terminal(self, printed, has_titles, width)
   local head, showing, rows = printed:match("^(Type: .-\n)(Showing [^\n]*\n)(.*)$")
-  if head then return without_repeats(self, head) .. showing .. cut_lines(self, rows) end
+  if head then return without_repeats(self, head) .. showing .. cut_lines(rows, width) end
   if not has_titles then return printed end
-  local titles, rest = cut_lines(self, printed):match("^([^\n]*)(.*)$")
+  local titles, rest = printed:match("^([^\n]*)(.*)$")
   return self.paint("dim", titles) .. rest
 end
 
@@ -61,8 +72,9 @@ end
 -- @tparam table values packed
 function Shell:display(values)
   if values.n == 0 then return end
-  local printed, has_titles = show.all(values)
-  if self.interactive then printed = for_terminal(self, printed, has_titles) end
+  local width <const> = width_of(self)
+  local printed, has_titles = show.all(values, width)
+  if self.interactive then printed = for_terminal(self, printed, has_titles, width) end
   self.pager:print(printed)
 end
 

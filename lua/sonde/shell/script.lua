@@ -55,16 +55,21 @@ end
 
 -- A function may use an object long after the line that made it, so what typed
 -- Lua mentions once is kept up to date from then on.
-local function watch(entry, state)
-  if entry.line then return end
+local function watch(source, state)
   for _, row in ipairs(NEEDS) do
-    if code.uses(entry.source, row[1]) then state.eager[row[1]] = true end
+    if code.uses(source, row[1]) then state.eager[row[1]] = true end
   end
 end
 
 -- A chunk that returns something would end the script.
 local function as_function(source)
   return ("(function()\n%s\nend)()"):format(source)
+end
+
+-- A definition of a function, and nothing behind it.
+local function is_definition(source)
+  return (source:find("^%s*function%f[^%w_]") or source:find("^%s*[%w_.]+%s*=%s*function%f[^%w_]"))
+    and load(source .. "\nlocal more") ~= nil
 end
 
 local function call_of(entry, show)
@@ -75,8 +80,11 @@ local function call_of(entry, show)
   if entry.form == "expression" and is_expression then
     return ("%s(%s)"):format(show, source:find("--", 1, true) and source .. "\n" or source)
   end
-  if code.uses(source, "return") then return ("%s(%s)"):format(show, as_function(source)) end
-  return code.uses(source, "local") and ("do\n%s\nend"):format(source) or source
+  if code.uses(source, "return") and not is_definition(source) then
+    return ("%s(%s)"):format(show, as_function(source))
+  end
+  local may_leak <const> = code.uses(source, "local") and not is_definition(source)
+  return may_leak and ("do\n%s\nend"):format(source) or source
 end
 
 local KEEP <const> = [[
@@ -94,13 +102,14 @@ local function all_sources(log)
   return table.concat(list, "\n")
 end
 
-local function body(log, show)
+local function body(log, show, config)
   local lines, state = {}, { keys = {}, eager = {} }
+  watch(config, state)
   for _, entry in ipairs(log) do
     lines[#lines + 1] = ""
     if entry.line then lines[#lines + 1] = "-- " .. text.printable(entry.line) end
     define(lines, entry, state)
-    watch(entry, state)
+    if entry.line == nil then watch(entry.source, state) end
     lines[#lines + 1] = call_of(entry, show)
   end
   return lines, state
@@ -114,14 +123,15 @@ local function declared(state)
   return #names > 0 and "local " .. table.concat(names, ", ") or nil
 end
 
--- The user's own functions, when the session used any of them.
-local function config_lines(about, sources)
+-- The text of the user's own file, when the session used anything that it
+-- defines.
+local function config_text(about, sources)
   for name in pairs(about.config_names or {}) do
     if code.uses(sources, name) then
-      return { ("assert(loadfile(%s))(function() end)"):format(code.literal(about.config_path)) }
+      local file <close> = io.open(about.config_path, "r")
+      return file and file:read("a") or ""
     end
   end
-  return {}
 end
 
 --- The text of the script.
@@ -135,10 +145,15 @@ function script.text(session, about)
   local lines <const> = head(session.inputs, {
     limit = about.limit, pipes = code.uses(sources, "pipe"),
   })
-  local statements, state = body(log, keeps and "keep" or "show")
-  lines[#lines + 1] = declared(state)
+  local config <const> = config_text(about, sources)
+  local statements, state = body(log, keeps and "keep" or "show", config or "")
+  -- The user's own file sees globals only.
+  if config == nil then lines[#lines + 1] = declared(state) end
   if keeps then lines[#lines + 1] = KEEP end
-  table.move(config_lines(about, sources), 1, 1, #lines + 1, lines)
+  if config then
+    lines[#lines + 1] = ("assert(loadfile(%s))(function() end)"):format(
+      code.literal(about.config_path))
+  end
   table.move(statements, 1, #statements, #lines + 1, lines)
   return table.concat(lines, "\n") .. "\n"
 end

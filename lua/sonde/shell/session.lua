@@ -242,10 +242,10 @@ function Session:clear()
   self:change(settings.clear(self.values))
 end
 
---- Makes another input the one in use.
+--- Makes another input the one in use. It may lack the view that is set: the
+-- next word can be about another.
 -- @tparam table input of `session.input`
 function Session:use(input)
-  self:whole(input)
   remember(self)
   self.used = input
 end

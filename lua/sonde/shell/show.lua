@@ -1,6 +1,7 @@
 --- Values as text for people: an object by its own words, a list of records as
 -- a table, any other table as its keys and values; limited in depth and length.
 -- @module sonde.shell.show
+local fit <const> = require "sonde.shell.fit"
 local layout <const> = require "sonde.base.table"
 local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
@@ -13,15 +14,18 @@ local MAX_LINE <const> = 400
 local MAX_NESTED <const> = 6       -- values of a table inside a table
 local A_YEAR <const> = 365 * 86400 * 1000000000   -- nanoseconds: more is a date
 
--- What a record is known by comes first; all other columns are by name.
+local MAYBE_HEXADECIMAL <const> = { id = true, start = true, limit = true }
+
+-- What a record is known by comes first, texts last; columns alike are by name.
 local FIRST <const> = { "number", "depth", "id", "name", "type", "namespace", "signature",
   "provider", "thread", "process", "unit", "flat", "cum", "self", "total", "before", "after",
   "change", "count" }
 local rank <const> = {}
 for i, name in ipairs(FIRST) do rank[name] = i end
 
-local ADDRESSES <const> = { address = true, ip = true, method_id = true, module_id = true,
-  assembly_id = true }
+-- Integers that people read in hexadecimal.
+local HEXADECIMAL <const> = { address = true, ip = true, method_id = true, module_id = true,
+  assembly_id = true, hresult = true, keywords = true }
 
 local function by_rank(a, b)
   local x <const>, y <const> = rank[a] or math.huge, rank[b] or math.huge
@@ -51,7 +55,9 @@ local function scalar(value, key)
     end
     if key:find("_ns$") then return units.duration(value) end
     if key == "bytes" or key:find("_bytes$") then return units.bytes(value) end
-    if ADDRESSES[key] then return ("0x%x"):format(value) end
+    if HEXADECIMAL[key] or MAYBE_HEXADECIMAL[key] and value >= 1 << 40 then
+      return ("0x%x"):format(value)
+    end
   end
   if speaks(value) then return text.printable((tostring(value):match("^[^\n]*"))) end
   return tostring(value)
@@ -91,19 +97,31 @@ local function are_records(list)
   return #list > 0
 end
 
--- The keys of all records that are shown.
+local function is_number(list, n, key)
+  for i = 1, n do
+    local value <const> = list[i][key]
+    if value ~= nil then return type(value) == "number" end
+  end
+  return false
+end
+
+-- The keys of all records that are shown; and which of them have numbers.
 local function columns_of(list, n)
-  local seen, keys = {}, {}
+  local keys, numeric = {}, {}
   for i = 1, n do
     for key in pairs(list[i]) do
-      if not seen[key] then
-        seen[key] = true
+      if numeric[key] == nil then
+        numeric[key] = is_number(list, n, key)
         keys[#keys + 1] = key
       end
     end
   end
-  table.sort(keys, by_rank)
-  return keys
+  table.sort(keys, function(a, b)
+    local x <const>, y <const> = rank[a] == nil, rank[b] == nil
+    if x and y and numeric[a] ~= numeric[b] then return numeric[a] end
+    return by_rank(a, b)
+  end)
+  return keys, numeric
 end
 
 local function cell(value, key, most)
@@ -113,25 +131,17 @@ local function cell(value, key, most)
   return text.cut_middle(text.utf8(words), most)
 end
 
-local function is_number(list, n, key)
-  for i = 1, n do
-    local value <const> = list[i][key]
-    if value ~= nil then return type(value) == "number" end
-  end
-  return false
-end
-
 local function more_line(n, shown)
   if n <= shown then return nil end
   return ("… and %s more of %s"):format(units.count(n - shown), units.count(n))
 end
 
-local function table_lines(list)
+local function table_lines(list, width)
   local n <const> = math.min(#list, MAX_ROWS)
-  local keys <const> = columns_of(list, n)
+  local keys, numeric = columns_of(list, n)
   local columns, rows = {}, {}
   for i, key in ipairs(keys) do
-    columns[i] = { title = scalar(key), right = is_number(list, n, key) }
+    columns[i] = { title = scalar(key), right = numeric[key], expendable = HEXADECIMAL[key] }
   end
   for i = 1, n do
     local row = {}
@@ -140,7 +150,9 @@ local function table_lines(list)
     end
     rows[i] = row
   end
+  local left_out <const> = fit.to_width(columns, rows, width)
   local lines <const> = layout.lines(columns, rows)
+  lines[#lines + 1] = left_out
   lines[#lines + 1] = more_line(#list, n)
   return lines, true
 end
@@ -176,34 +188,36 @@ local function map_lines(map)
   return lines
 end
 
-local function of_table(value)
+local function of_table(value, width)
   if next(value) == nil then return "{}" end
   local lines, has_titles
   if #value == 0 then lines = map_lines(value)
-  elseif are_records(value) then lines, has_titles = table_lines(value)
+  elseif are_records(value) then lines, has_titles = table_lines(value, width)
   else lines = list_lines(value) end
   return table.concat(lines, "\n"), has_titles
 end
 
 --- A value as text, without a line end behind it.
 -- @param value
+-- @tparam ?integer width of the screen that a table shall fit
 -- @treturn string
 -- @treturn ?boolean whether its first line holds the titles of a table
-function show.text(value)
+function show.text(value, width)
   if type(value) == "string" then return (lines_of(value):gsub("\n$", "")) end
-  if type(value) == "table" and not speaks(value) then return of_table(value) end
+  if type(value) == "table" and not speaks(value) then return of_table(value, width) end
   return (lines_of(tostring(value)):gsub("\n$", ""))
 end
 
 --- Several values: short ones on one line, as `print` puts them.
 -- @tparam table values packed, with `n`
+-- @tparam ?integer width as of `show.text`
 -- @treturn string
 -- @treturn ?boolean as of `show.text`
-function show.all(values)
-  if values.n == 1 then return show.text(values[1]) end
+function show.all(values, width)
+  if values.n == 1 then return show.text(values[1], width) end
   local parts, separator = {}, "\t"
   for i = 1, values.n do
-    parts[i] = show.text(values[i])
+    parts[i] = show.text(values[i], width)
     if parts[i]:find("\n", 1, true) or #parts[i] > MAX_CELL then separator = "\n" end
   end
   return table.concat(parts, separator)

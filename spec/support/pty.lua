@@ -1,0 +1,73 @@
+--- Programs in a real terminal, typed to and read from. The terminal is one of
+-- util-linux's `script`, which every Debian has.
+local helper <const> = require "spec.support.helper"
+
+local pty = {}
+
+local Pty <const> = {}
+Pty.__index = Pty
+
+local PATIENCE <const> = 400   -- looks at the output, 25 ms apart
+
+local function nap()
+  os.execute "sleep 0.025"
+end
+
+--- Starts a command in a terminal of 100 columns and 30 lines, in a directory
+-- that takes the terminal's record. Skips the running test without `script`.
+function pty.start(directory, command)
+  helper.needs "script"
+  local fifo <const>, record <const> = directory .. "/keys", directory .. "/screen"
+  assert(os.execute("mkfifo " .. helper.quote(fifo)))
+  local inner <const> = "stty rows 30 cols 100; " .. command .. "; echo ended $?"
+  assert(os.execute(("TERM=${TERM:-xterm} script -qfc %s %s <%s >/dev/null 2>&1 &"):format(
+    helper.quote(inner), helper.quote(record), helper.quote(fifo))))
+  local keys <const> = assert(io.open(fifo, "w"))
+  keys:setvbuf "no"
+  return setmetatable({ keys = keys, record = record, at = 1 }, Pty)
+end
+
+--- All that the terminal showed, without escape sequences and line breaks of
+-- the terminal's kind.
+function Pty:screen()
+  local text <const> = helper.read(self.record) or ""
+  return (text:gsub("\27%[[%d;?]*%a", ""):gsub("\r", ""))
+end
+
+--- Waits until a text appears behind what was seen last; gives what came
+-- before it. Fails when it does not come.
+function Pty:expect(text)
+  for _ = 1, PATIENCE do
+    local screen <const> = self:screen()
+    local from, to = screen:find(text, self.at, true)
+    if from then
+      local before <const> = screen:sub(self.at, from - 1)
+      self.at = to + 1
+      return before
+    end
+    nap()
+  end
+  error(("'%s' did not appear in:\n%s"):format(text, self:screen():sub(self.at)), 2)
+end
+
+--- Types keys.
+function Pty:type(keys)
+  assert(self.keys:write(keys))
+end
+
+--- Types a line and waits for what it shows.
+function Pty:say(line, text)
+  self:type(line .. "\r")
+  return self:expect(text)
+end
+
+--- Ends the input, and waits for the program's end; its exit status.
+function Pty:finish()
+  self:type "\4"
+  self:expect "ended "
+  local status <const> = self:screen():match("^%d+", self.at)
+  self.keys:close()
+  return math.tointeger(tonumber(status))
+end
+
+return pty
