@@ -199,6 +199,7 @@ build = {
     ["sonde.finding.rules.starvation"] = "lua/sonde/finding/rules/starvation.lua",
     ["sonde.finding.rules.sync_over_async"] = "lua/sonde/finding/rules/sync_over_async.lua",
     ["sonde.finding.rules.truncated"] = "lua/sonde/finding/rules/truncated.lua",
+    ["sonde.gate"] = "lua/sonde/gate.lua",
     sonde = "lua/sonde/init.lua",
     ["sonde.open"] = "lua/sonde/open.lua",
     ["sonde.process.proc"] = "lua/sonde/process/proc.lua",

@@ -20,8 +20,11 @@ Diff.__name = "sonde.diff"
 diff.options = {
   { name = "type", type = "string", argname = "NAME",
     help = "sample type to compare; the later profile's default one otherwise" },
+  { name = "scale", type = "string", argname = "BY", choices = { "none", "total", "time" },
+    help = "compare values (none, as otherwise), shares of each side's total, or values per"
+      .. " second" },
   { name = "normalize", type = "boolean", default = false,
-    help = "compare shares of each side's total instead of values" },
+    help = "the same as scale total" },
 }
 
 --- The order of a row's keys in JSON.
@@ -44,12 +47,30 @@ local function side(profile, wanted)
   return { profile = profile, index = index, type = entry.type, unit = entry.unit }
 end
 
+local NANOSECONDS <const> = 1000000000
+
+-- How long both sides were recorded, in seconds; nil, message, code when one
+-- does not say.
+local function durations(before, after)
+  local seconds = {}
+  for i, profile in ipairs { before, after } do
+    local ns <const> = profile:info().duration_ns or 0
+    if ns <= 0 then
+      return nil, ("%s does not say how long it took, so it cannot be scaled by time"):format(
+        i == 1 and "before" or "after"), "unavailable"
+    end
+    seconds[i] = ns / NANOSECONDS
+  end
+  return seconds
+end
+
 --- Compares two profiles.
 -- @tparam Profile before
 -- @tparam Profile after
--- @tparam ?table opts `type`, `normalize`
--- @treturn ?Diff with `type unit normalize before after total_before
---   total_after` and the methods below
+-- @tparam ?table opts `type`, `scale`, `normalize`
+-- @treturn ?Diff with `type unit scale normalize before after total_before
+--   total_after`, of `scale` time also `seconds` (both durations), and the
+--   methods below
 -- @treturn ?string message
 -- @treturn ?string code `not_found` when a side lacks the sample type,
 --   `unavailable` when the units cannot be compared, `no_samples`
@@ -69,9 +90,15 @@ function diff.new(before, after, opts)
     return nil, ("before is in %s, after in %s: they cannot be compared"):format(from.unit,
       to.unit), "unavailable"
   end
+  local scale <const> = opts.scale or opts.normalize and "total" or "none"
+  local seconds
+  if scale == "time" then
+    seconds, message, code = durations(before, after)
+    if seconds == nil then return nil, message, code end
+  end
   return setmetatable({
     before = before, after = after, from = from, to = to, type = to.type, unit = unit,
-    normalize = opts.normalize,
+    scale = scale, normalize = scale == "total", seconds = seconds,
     total_before = before:total(from.index, true) * from.worth,
     total_after = after:total(to.index, true) * to.worth,
   }, Diff)
@@ -131,12 +158,41 @@ local function to_shares(row, self)
   row.unit = "percent"
 end
 
+local function to_rates(row, self)
+  row.before, row.after = row.before / self.seconds[1], row.after / self.seconds[2]
+  row.unit = self.unit .. "/second"
+end
+
+local SCALES <const> = { none = function() end, total = to_shares, time = to_rates }
+
+--- By what the values of after are multiplied where both sides are drawn in
+-- one picture or profile.
+-- @treturn number 1 when they are not scaled
+function Diff:factor()
+  if self.scale == "total" and self.total_after ~= 0 then
+    return (self.total_before + 0.0) / self.total_after
+  end
+  if self.scale == "time" then return self.seconds[1] / self.seconds[2] end
+  return 1
+end
+
+--- How the sides are scaled, in words.
+-- @treturn string
+function Diff:scale_text()
+  if self.scale == "total" then return "scaled by total: shares of each side are compared" end
+  if self.scale == "time" then
+    return ("scaled by time: before took %.3gs, after %.3gs"):format(self.seconds[1],
+      self.seconds[2])
+  end
+  return "not scaled: values are compared as they are"
+end
+
 --- The rows: what each function had before and has after.
 -- @tparam ?table opts `by`, `label` (as in top), `cum` (values with callees)
 -- @treturn {table,...} `{ name, before, after, change, relative, unit }`, the
 --   largest change first; `relative` is a percentage of before, or "new" or
---   "gone" where one side is 0. When normalized, values are percentages of
---   each side's total, `unit` is "percent".
+--   "gone" where one side is 0. When scaled by total, values are percentages
+--   of each side's total and `unit` is "percent"; by time, they are per second.
 function Diff:rows(opts)
   opts = opts or {}
   local found, rows = {}, {}
@@ -145,7 +201,7 @@ function Diff:rows(opts)
   for _, row in pairs(found) do
     if row.before ~= 0 or row.after ~= 0 then
       row.unit = self.unit
-      if self.normalize then to_shares(row, self) end
+      SCALES[self.scale](row, self)
       row.change = row.after - row.before
       row.relative = self.relative(row.before, row.after)
       rows[#rows + 1] = row
@@ -171,12 +227,19 @@ function Diff:top(opts)
 end
 
 --- After minus before as a profile: what went away is negative. It has all
--- sample types and all of pprof's detail.
+-- sample types and all of pprof's detail. When scaled, a comment says so.
 -- @treturn ?Profile
 -- @treturn ?string message
 -- @treturn ?string code
 function Diff:profile()
-  return core.merge { { self.after, 1 }, { self.before, -1 } }
+  local factor <const> = self:factor()
+  local result, message, code = core.merge { { self.after, factor }, { self.before, -1 } }
+  if result and self.scale ~= "none" then
+    local comments <const> = result:info().comments or {}
+    comments[#comments + 1] = ("%s; after is multiplied by %.4g"):format(self:scale_text(), factor)
+    result:set_info { comments = comments }
+  end
+  return result, message, code
 end
 
 -- Frames without what may differ between two runs of a program: addresses and
@@ -210,8 +273,8 @@ local function add_side(joined, one, scale, place)
 end
 
 --- Both sides in one profile with the sample types before, after and both (the
--- sum), for reports that draw them together. When normalized, the values of
--- after are scaled to the total of before.
+-- sum), for reports that draw them together. When scaled, the values of after
+-- are: to the total, or to the time of before.
 -- @treturn ?Profile
 -- @treturn ?string message
 -- @treturn ?string code
@@ -220,14 +283,20 @@ function Diff:joined()
     types = { { "before", self.unit }, { "after", self.unit }, { "both", self.unit } },
     default = "both",
   }
-  local scale = 1
-  if self.normalize and self.total_after ~= 0 then
-    scale = (self.total_before + 0.0) / self.total_after
-  end
   local done, message, code = add_side(joined, self.from, 1, 1)
-  if done then done, message, code = add_side(joined, self.to, scale, 2) end
+  if done then done, message, code = add_side(joined, self.to, self:factor(), 2) end
   if not done then return nil, message, code end
   return joined
+end
+
+--- Is what grew within limits? See `sonde.gate`.
+-- @tparam table opts `fail_above` (percent), `min_samples`, and `by`, `label`,
+--   `cum` as in `rows`
+-- @treturn ?table the verdict
+-- @treturn ?string message
+-- @treturn ?string code
+function Diff:gate(opts)
+  return require("sonde.gate").check(self, opts)
 end
 
 --- Writes the difference as a report or in a format.

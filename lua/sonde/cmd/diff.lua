@@ -18,18 +18,64 @@ end
 local function compare(args, env)
   local before <const> = profile_of(args.before, args, env)
   local after <const> = profile_of(args.after, args, env)
+  -- Two recordings are hardly ever of one length, so a gate compares shares.
+  if args.fail_above and not args.scale and not args.normalize then args.scale = "total" end
   local opts <const> = common.options_of(require "sonde.diff", args)
   return common.check(require("sonde").diff(before, after, opts))
 end
 
-local function run(module, args, env)
-  local difference <const> = compare(args, env)
+local function judge(difference, args)
+  if args.fail_above == nil then
+    if args.min_samples then errors.usage("--min-samples: needs --fail-above") end
+    return nil
+  end
+  return common.check(difference:gate {
+    fail_above = args.fail_above, min_samples = args.min_samples, by = args.by,
+    label = args.label, cum = args.cum,
+  })
+end
+
+-- Rows as the report gives them, each with what the gate says of it.
+local function with_verdict(rows, verdict)
+  if verdict == nil then return rows end
+  local of = {}
+  for _, row in ipairs(verdict.rows) do of[row.name] = row end
+  return function()
+    local row <const> = rows()
+    local said <const> = row and of[row.name]
+    if said then
+      row.growth, row.noise, row.failed = said.growth, said.noise, said.failed
+      row.samples_before, row.samples_after = said.samples_before, said.samples_after
+    end
+    return row
+  end
+end
+
+local function write(module, difference, verdict, args, env)
   if args.json then
     local rows <const> = common.check(module.rows(difference, common.options_of(module, args)))
-    return common.write_rows(rows, args, env)
+    return common.write_rows(with_verdict(rows, verdict), args, env)
   end
-  local write <const> = module.takes ~= "diff" and module.write_diff or nil
-  common.write_report(module, difference, args, env, write)
+  local writer <const> = module.takes ~= "diff" and module.write_diff or nil
+  common.write_report(module, difference, args, env, writer)
+end
+
+-- The verdict stands behind a report for people, or alone on stdout; other
+-- outputs there are for programs, so then it goes to stderr.
+local function tell(verdict, module, args, env)
+  local to_file <const> = args.output ~= nil and args.output ~= "-"
+  local out <const> = (to_file or module.takes == "diff" and not args.json) and env.out or env.err
+  if out == env.out and not to_file then out:write("\n") end
+  out:write(table.concat(verdict:lines(), "\n"), "\n")
+  return verdict.failed and errors.exit.empty or errors.exit.done
+end
+
+local function run(module, args, env)
+  local difference <const> = compare(args, env)
+  local verdict <const> = judge(difference, args)
+  local status <const> = write(module, difference, verdict, args, env)
+  if verdict then return tell(verdict, module, args, env) end
+  return status
 end
 
 local function chosen_module(words)
@@ -49,12 +95,14 @@ local function verb_for(module)
     },
     options = function()
       local json <const> = module.takes == "diff" and { common.json } or {}
-      return options.join(require("sonde.diff").options, module.options, json,
+      return options.join(require("sonde.diff").options, require("sonde.gate").options,
+        module.options, json,
         { common.output, common.format }, common.profile_options())
     end,
     examples = {
       "sonde diff monday.nettrace tuesday.nettrace",
-      "sonde diff before.pb.gz after.pb.gz --normalize -o diff.svg",
+      "sonde diff before.pb.gz after.pb.gz --scale total -o diff.svg",
+      "sonde diff main.nettrace branch.nettrace --view running --fail-above 5% --min-samples 50",
     },
     run = function(args, env) return run(module, args, env) end,
   }

@@ -45,6 +45,9 @@ local function printer(diff, out_unit)
   if diff.normalize then
     return function(share) return ("%.2f%%"):format(share):gsub("^%-(0%.00%%)$", "%1") end
   end
+  if diff.scale == "time" then
+    return function(value) return units.value(value, diff.unit, out_unit) .. "/s" end
+  end
   return function(value) return units.value(value, diff.unit, out_unit) end
 end
 
@@ -78,6 +81,7 @@ local function header(diff)
     ("Type: %s (%s)"):format(text.printable(diff.type), text.printable(diff.unit)),
     "Before: " .. scope.amount(diff.before, diff.from.index),
     "After: " .. scope.amount(diff.after, diff.to.index),
+    "Sides are " .. diff:scale_text(),
   }
   if diff.normalize then
     lines[#lines + 1] = "Percentages before and after are of each side's own total; "
@@ -85,7 +89,7 @@ local function header(diff)
   else
     lines[#lines + 1] = "Percentages (relative) are of the value before"
     local ratio <const> = imbalance(diff)
-    if ratio then
+    if ratio and diff.scale == "none" then
       lines[#lines + 1] = ("Hint: the totals differ %s; normalize compares shares instead")
         :format(ratio)
     end
@@ -99,8 +103,11 @@ local function total_row(diff)
   if diff.normalize then
     return { name = "total", before = 100.0, after = 100.0, change = 0.0, relative = 0 }
   end
-  local before <const>, after <const> = diff.before:total(diff.from.index) * diff.from.worth,
+  local before, after = diff.before:total(diff.from.index) * diff.from.worth,
     diff.after:total(diff.to.index) * diff.to.worth
+  if diff.scale == "time" then
+    before, after = before / diff.seconds[1], after / diff.seconds[2]
+  end
   return {
     name = "total", before = before, after = after, change = after - before,
     relative = diff.relative(before, after),
@@ -120,8 +127,9 @@ function report.write(diff, opts, out)
   local last <const> = n == 0 and #rows or math.min(n, #rows)
   local out_unit = opts.unit
   if out_unit == "auto" and not diff.normalize then
+    local total <const> = total_row(diff)
     out_unit = units.choose(diff.unit, smallest_of(rows, last),
-      math.max(diff.total_before, diff.total_after))
+      math.max(scope.magnitude(total.before), scope.magnitude(total.after)))
   end
   local print <const> = printer(diff, out_unit)
   local to <const> = sink.new(out)

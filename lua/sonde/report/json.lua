@@ -91,6 +91,7 @@ function report.write_diff(diff, _, out)
   if rows == nil then return nil, message, code end
   local head <const> = {
     schema = 1, type = diff.type, unit = diff.unit, normalize = diff.normalize,
+    scale = diff.scale,
     total_before = diff.total_before, total_after = diff.total_after,
   }
   local to <const> = sink.new(out)

@@ -181,7 +181,7 @@ end
 local function diff_notes(diff, value)
   local notes = ("Before: %s · After: %s · width: before + after, red: more, blue: less"):format(
     value(diff.total_before), value(diff.total_after))
-  if diff.normalize then notes = notes .. " · after is scaled to the total of before" end
+  if diff.scale ~= "none" then notes = notes .. " · " .. diff:scale_text() end
   return notes
 end
 
