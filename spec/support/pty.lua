@@ -27,10 +27,10 @@ function pty.start(directory, command)
   return setmetatable({ keys = keys, record = record, at = 1 }, Pty)
 end
 
---- All that the terminal showed, without escape sequences and line breaks of
--- the terminal's kind.
+--- All that the terminal showed, without escape sequences, line breaks of the
+-- terminal's kind, and what `script` writes above.
 function Pty:screen()
-  local text <const> = helper.read(self.record) or ""
+  local text <const> = (helper.read(self.record) or ""):gsub("^[^\n]*\n", "")
   return (text:gsub("\27%[[%d;?]*%a", ""):gsub("\r", ""))
 end
 

@@ -28,14 +28,14 @@ end
 local History <const> = {}
 History.__index = History
 
--- Opens the file for appending, and its folder when that is missing.
+-- Opens the file for appending. A new one is for its user's eyes only, and so
+-- is its folder.
 local function open_to_append(path)
-  local file = io.open(path, "a")
-  if file == nil then
-    os.execute(("mkdir -p -m 700 %s 2>/dev/null"):format(quote(path:match("^(.*)/"))))
-    file = io.open(path, "a")
+  if core.path_info(path) == nil then
+    os.execute(("umask 077; { mkdir -p %s && : >>%s; } 2>/dev/null"):format(
+      quote(path:match("^(.*)/")), quote(path)))
   end
-  return file
+  return (io.open(path, "a"))
 end
 
 local function read_all(path)
@@ -141,11 +141,21 @@ end
 
 -- What readline does at the end of a line, for a line that does not end.
 function Readline:close()
-  if self.begun then os.execute("stty sane </dev/tty 2>/dev/null") end
+  if self.begun then os.execute(("stty %s </dev/tty 2>/dev/null"):format(self.modes)) end
+end
+
+-- The modes of the terminal, to give them back.
+local function terminal_modes()
+  local pipe <const> = io.popen("stty -g </dev/tty 2>/dev/null", "r")
+  local modes <const> = pipe and pipe:read("l")
+  if pipe then pipe:close() end
+  return modes and modes:match("^[%x:]+$") or "sane"
 end
 
 local function with_readline(readline, history, complete)
-  local self <const> = setmetatable({ readline = readline, history = history }, Readline)
+  local self <const> = setmetatable({
+    readline = readline, history = history, modes = terminal_modes(),
+  }, Readline)
   core.watch_signal(SIGCONT)
   readline.set_options { auto_add = false, histfile = "" }
   readline.set_readline_name "sonde"
