@@ -206,6 +206,12 @@ static int sys_signal_count(lua_State *L) {
   return 1;
 }
 
+/* core.signal_by_kernel(number): was the last one a terminal's? */
+static int sys_signal_by_kernel(lua_State *L) {
+  lua_pushboolean(L, signals_by_kernel((int)luaL_checkinteger(L, 1)));
+  return 1;
+}
+
 /* core.signal_fd(): a descriptor that is readable after a signal. */
 static int sys_signal_fd(lua_State *L) {
   int fd = signals_fd();
@@ -292,6 +298,7 @@ static const luaL_Reg functions[] = {
   {"watch_signal", sys_watch_signal},
   {"release_signal", sys_release_signal},
   {"signal_count", sys_signal_count},
+  {"signal_by_kernel", sys_signal_by_kernel},
   {"signal_fd", sys_signal_fd},
   {"signal_calm", sys_signal_calm},
   {NULL, NULL}

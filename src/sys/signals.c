@@ -12,6 +12,7 @@
 
 /* A handler reaches nothing but statics. */
 static volatile sig_atomic_t counts[MOST];
+static volatile sig_atomic_t by_kernel[MOST];
 static volatile sig_atomic_t wake_fd = -1;
 
 void signals_wake(void) {
@@ -23,26 +24,38 @@ void signals_wake(void) {
   errno = error;
 }
 
-static void on_signal(int number) {
-  if (number > 0 && number < MOST) counts[number] = counts[number] + 1;
+static void on_signal(int number, siginfo_t *info, void *context) {
+  (void)context;
+  if (number > 0 && number < MOST) {
+    counts[number] = counts[number] + 1;
+    by_kernel[number] = info->si_code > 0;
+  }
   signals_wake();
 }
 
-static int set_action(int number, void (*handler)(int)) {
-  struct sigaction action;
+static int set_action(int number, const struct sigaction *action) {
   if (number <= 0 || number >= MOST) return -EINVAL;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = handler;
-  return sigaction(number, &action, NULL) == 0 ? 0 : -errno;
+  return sigaction(number, action, NULL) == 0 ? 0 : -errno;
 }
 
 int signals_watch(int number) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO;
   if (number > 0 && number < MOST) counts[number] = 0;
-  return set_action(number, on_signal);
+  return set_action(number, &action);
 }
 
 int signals_release(int number) {
-  return set_action(number, SIG_DFL);
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = SIG_DFL;
+  return set_action(number, &action);
+}
+
+int signals_by_kernel(int number) {
+  return number > 0 && number < MOST && by_kernel[number];
 }
 
 unsigned signals_count(int number) {

@@ -15,6 +15,10 @@ int signals_release(int number);
 /* How often a watched signal came. */
 unsigned signals_count(int number);
 
+/* Whether the last one was the kernel's own, as a terminal's Ctrl-C is: then
+** all processes in the foreground have it. */
+int signals_by_kernel(int number);
+
 /* A descriptor that is readable after a signal; signals_calm makes it quiet
 ** again. A negative errno when there is none. */
 int signals_fd(void);

@@ -78,6 +78,14 @@ local function verify(socket, endpoint)
     endpoint.pid), "no_endpoint"
 end
 
+-- A runtime that connects to us keeps a connection waiting for a request.
+local function open_socket(endpoint, deadline)
+  if endpoint.reverse == nil then return connect(endpoint, deadline) end
+  local socket, message, code = endpoint.reverse:take(deadline)
+  if socket then return socket end
+  return nil, ("%s has not connected again: %s"):format(subject(endpoint), message), code
+end
+
 --- Connects to an endpoint. A request has to follow at once.
 -- @tparam table endpoint `path`, and `pid` when it is known
 -- @tparam integer deadline
@@ -85,7 +93,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function ipc.connect(endpoint, deadline)
-  local socket, message, code = connect(endpoint, deadline)
+  local socket, message, code = open_socket(endpoint, deadline)
   if socket == nil then return nil, message, code end
   local right, why, reason = verify(socket, endpoint)
   if not right then
@@ -106,10 +114,10 @@ end
 
 -- Why a process does not answer, when its state says so.
 local function silence(endpoint)
-  local stat <const> = endpoint.pid and proc.stat(endpoint.pid)
-  if endpoint.pid and (stat == nil or stat.state == "Z") then
+  if not proc.is_alive(endpoint.pid) then
     return ("process %d has ended"):format(endpoint.pid), "no_endpoint"
   end
+  local stat <const> = endpoint.pid and proc.stat(endpoint.pid)
   if stat and (stat.state == "T" or stat.state == "t") then
     return ("process %d does not answer: it is stopped (SIGSTOP or a debugger)"):format(
       endpoint.pid), "timeout", ("kill -CONT %d"):format(endpoint.pid)
@@ -168,8 +176,7 @@ local function receive(self, deadline)
 end
 
 local function ended(self, message, code)
-  local stat <const> = self.endpoint.pid and proc.stat(self.endpoint.pid)
-  if self.endpoint.pid and (stat == nil or stat.state == "Z") then
+  if not proc.is_alive(self.endpoint.pid) then
     return nil, ("process %d ended while it handled the request"):format(self.endpoint.pid),
       "no_endpoint"
   end

@@ -51,6 +51,10 @@ session.options = {
   { name = "decode", type = "boolean", default = true,
     help = "decode the stream while it arrives" },
   { name = "groups", type = "table", help = "kinds of events that decoding keeps" },
+  { name = "on_event", type = "function",
+    help = "called with each event as it comes, for the `want`ed ones" },
+  { name = "want", type = "function",
+    help = "called with provider, name and number of each type of event: is it for on_event?" },
   { name = "timeline", type = "boolean", help = "keep the order of samples when decoding" },
   { name = "memory", type = "size", min = 1 << 20, default = 2 << 30, default_text = "2GiB",
     help = "most memory that decoding may use" },
@@ -103,6 +107,21 @@ local function decode(self, stream)
   end
 end
 
+-- Hands events to a function as they come. One that fails gets no more.
+local function hand_on(self, stream)
+  if self.events == nil or self.abandoned then return end
+  local n, message, code = self.events:pump(stream:loan())
+  while n do
+    local event <const> = self.events:next()
+    if event == nil then break end
+    local done, what = pcall(self.on_event, event)
+    if not done then n, message, code = nil, "on_event: " .. tostring(what), "unavailable" end
+  end
+  if n then return end
+  self.events = nil
+  fail(self, "copy", message, code)
+end
+
 -- Takes what a fill brought; false when that was too much.
 local function take(self, stream, n)
   local room <const> = self.max_bytes - self.bytes
@@ -112,6 +131,7 @@ local function take(self, stream, n)
   self.bytes = self.bytes + self.fresh
   write(self, stream)
   decode(self, stream)
+  hand_on(self, stream)
   if n <= room then return true end
   fail(self, "copy", ("the stream of process %s is larger than %d bytes; it was cut there"):format(
     self.pid or "?", self.max_bytes), "stream_too_large")
@@ -209,6 +229,11 @@ local function start(target, opts, list, deadline)
   return nil, message, code, hint, hresult
 end
 
+local function new_events(opts)
+  if opts.on_event == nil then return nil end
+  return core.events { want = opts.want, limit = opts.memory }
+end
+
 local function new_decoder(opts)
   if not opts.decode then return nil end
   return core.trace { groups = opts.groups, timeline = opts.timeline, limit = opts.memory }
@@ -264,9 +289,9 @@ function session.start(target, given)
   local self <const> = setmetatable({
     target = target, pid = target.pid, id = started.id, command = started.command,
     lost = started.lost, providers = list, rundown = opts.rundown, connection = started.connection,
-    sink = to, decoder = decoder, max_bytes = opts.max_bytes,
-    bytes = 0, written = 0, fresh = 0, failures = {}, started_at = loop.now(),
-    ended = loop.event(), stopped = loop.event(),
+    sink = to, decoder = decoder, events = new_events(opts), on_event = opts.on_event,
+    max_bytes = opts.max_bytes, bytes = 0, written = 0, fresh = 0, failures = {},
+    started_at = loop.now(), ended = loop.event(), stopped = loop.event(),
   }, Session)
   open[self] = true
   self.task = loop.task(copy, self, started.first)
@@ -428,7 +453,9 @@ end
 -- Asks the runtime to stop without waiting for anything. The whole request
 -- goes at once, and nobody is left to read the answer.
 local function stop_in_a_hurry(self)
-  local socket <const> = core.unix_connect(self.target.endpoint.path)
+  local endpoint <const> = self.target.endpoint
+  local socket = endpoint.reverse and endpoint.reverse.socket
+  if not endpoint.reverse then socket = core.unix_connect(endpoint.path) end
   if socket == nil then return end
   socket:send(core.ipc_request("StopTracing", { session = self.id }))
   socket:close()

@@ -63,6 +63,28 @@ function proc.stat(pid)
   }
 end
 
+--- Does a process run? One that nobody knows is taken to.
+-- @tparam ?integer pid
+-- @treturn boolean
+function proc.is_alive(pid)
+  if pid == nil then return true end
+  local stat <const> = proc.stat(pid)
+  return stat ~= nil and stat.state ~= "Z"
+end
+
+--- Is a process another's child, or a child's child?
+-- @tparam integer pid
+-- @tparam integer ancestor
+-- @treturn boolean
+function proc.descends(pid, ancestor)
+  local stat = proc.stat(pid)
+  while stat and stat.parent > 0 do
+    if stat.parent == ancestor then return true end
+    stat = proc.stat(stat.parent)
+  end
+  return false
+end
+
 --- Facts of /proc/PID/status.
 -- @tparam integer pid
 -- @treturn ?table `uid` (effective), `inner_pid` (in its own pid namespace),
