@@ -290,8 +290,9 @@ function session.start(target, given)
     target = target, pid = target.pid, id = started.id, command = started.command,
     lost = started.lost, providers = list, rundown = opts.rundown, connection = started.connection,
     sink = to, decoder = decoder, events = new_events(opts), on_event = opts.on_event,
-    max_bytes = opts.max_bytes, bytes = 0, written = 0, fresh = 0, failures = {},
-    started_at = loop.now(), ended = loop.event(), stopped = loop.event(),
+    max_bytes = opts.max_bytes, timeline = opts.timeline, groups = opts.groups,
+    bytes = 0, written = 0, fresh = 0, failures = {}, started_at = loop.now(),
+    ended = loop.event(), stopped = loop.event(),
   }, Session)
   open[self] = true
   self.task = loop.task(copy, self, started.first)
@@ -446,6 +447,7 @@ function Session:trace()
   end
   return require("sonde.dotnet.trace").adopt(self.decoder, {
     name = self.sink.name or ("process %s"):format(self.pid or "?"),
+    opts = { timeline = self.timeline, groups = self.groups },
     path = self.sink.target, message = self.decoder_failed, code = self.decoder_code,
   })
 end

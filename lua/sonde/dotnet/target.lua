@@ -177,4 +177,15 @@ function Target:trace(opts)
   return require("sonde.dotnet.session").start(self, opts)
 end
 
+--- Takes a dump: what each thread is doing now.
+-- @tparam ?table opts `timeout`
+-- @treturn ?Dump see `sonde.dotnet.dump`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+-- @treturn ?integer hresult when the code is `runtime_error`
+function Target:dump(opts)
+  return require("sonde.dotnet.dump").take(self, opts)
+end
+
 return target

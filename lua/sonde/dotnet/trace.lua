@@ -116,7 +116,8 @@ end
 
 --- Makes a trace of a stream that was decoded while it arrived.
 -- @param userdata of `core.trace`, finished
--- @tparam table source `name`; `path` when it was also written to a file
+-- @tparam table source `name`; `path` when it was also written to a file;
+--   `opts` that the userdata was made with
 -- @treturn Trace
 -- @treturn ?string message that says what is missing
 -- @treturn ?string code
@@ -126,7 +127,8 @@ function trace.adopt(userdata, source)
   local message, code = shortcoming(userdata)
   if message == nil then message, code = source.message, source.code end
   if message then message = ("%s: %s"):format(source.name, message) end
-  return wrap(userdata, source, {}, message, code), message, code, hint_for(code, source.name)
+  return wrap(userdata, source, source.opts or {}, message, code), message, code,
+    hint_for(code, source.name)
 end
 
 --- Reads a trace.

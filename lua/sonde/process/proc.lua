@@ -43,15 +43,7 @@ function proc.pids()
   return pids
 end
 
---- Facts of /proc/PID/stat, which everybody may read.
--- @tparam integer pid
--- @treturn ?table `pid name state parent threads start_time` (ticks since
---   boot: with the pid, the identity of a process) `cpu_ns kernel`
--- @treturn ?string message
--- @treturn ?string code `not_found` when there is no such process
-function proc.stat(pid)
-  local text, _, code = read(pid, "stat")
-  if text == nil then return nil, ("no process %d"):format(pid), code end
+local function parse_stat(pid, text)
   -- The name may hold blanks and parentheses: it ends at the last one.
   local name, rest = text:match("^%d+ %((.*)%) (.*)$")
   local state, parent, flags, user, system, threads, start_time = rest:match(STAT)
@@ -61,6 +53,40 @@ function proc.stat(pid)
     cpu_ns = (integer(user) + integer(system)) * NS_PER_TICK,
     threads = integer(threads), start_time = integer(start_time),
   }
+end
+
+--- Facts of /proc/PID/stat, which everybody may read.
+-- @tparam integer pid
+-- @treturn ?table `pid name state parent threads start_time` (ticks since
+--   boot: with the pid, the identity of a process) `cpu_ns kernel`
+-- @treturn ?string message
+-- @treturn ?string code `not_found` when there is no such process
+function proc.stat(pid)
+  local text, _, code = read(pid, "stat")
+  if text == nil then return nil, ("no process %d"):format(pid), code end
+  return parse_stat(pid, text)
+end
+
+--- The threads of a process.
+-- @tparam integer pid
+-- @treturn {[integer]=table,...} as `stat` gives them, by the id that the
+--   process itself knows: in a pid namespace of its own that is another one
+function proc.threads(pid)
+  local threads = {}
+  local status <const> = proc.status(pid)
+  local request <const> = status and uv.fs_scandir(path_of(pid, "task"))
+  while request do
+    local name <const> = uv.fs_scandir_next(request)
+    if name == nil then break end
+    local text <const> = read(pid, "task/" .. name .. "/stat")
+    local inner = integer(name)
+    if status.nested then
+      local its <const> = read(pid, "task/" .. name .. "/status")
+      inner = its and integer(its:match("\nNSpid:[^\n]-(%d+)\n")) or inner
+    end
+    if text then threads[inner] = parse_stat(integer(name), text) end
+  end
+  return threads
 end
 
 --- Does a process run? One that nobody knows is taken to.
