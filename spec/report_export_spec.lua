@@ -63,48 +63,53 @@ end
 -- Reads the statements of a dot file as far as our writer uses the language,
 -- and refuses anything else. Returns nodes and edges with their attributes.
 local function read_dot(text)
-  local nodes, edges = {}, {}
+  local nodes, edges, nodelets = {}, {}, 0
   for line in text:gmatch("[^\n]+") do
     local from, to, list = line:match("^N(%d+) %-> N(%d+) %[(.*)%]$")
     local node, own = line:match("^N(%d+) %[(.*)%]$")
-    if from then
+    local nodelet = line:match("^N+%d+_[%d_]+ %[label = \".*\" id=.*%]$")
+      or line:match("^N+[%d_]+ %-> N+%d+_[%d_]+ %[label=.*%]$")
+    if nodelet then
+      nodelets = nodelets + 1
+    elseif from then
       edges[from .. ">" .. to] = read_attributes(list)
     elseif node then
       nodes[tonumber(node)] = read_attributes(own)
     else
       assert(line:find("^digraph \".*\" {$") or line == "}" or line:find("^node %[")
-        or line:find("^edge %[") or line:find("^subgraph cluster_legend { .* }$"), line)
+        or line:find("^subgraph cluster_L { .* }$"), line)
     end
   end
-  return nodes, edges
+  return nodes, edges, nodelets
 end
 
 describe("the export dot", function()
   it("has a node for each function and an edge for each call", function()
-    local nodes, edges = read_dot(profiles.program():render("dot"))
+    local nodes, edges, nodelets = read_dot(profiles.program():render("dot"))
+    assert.equal(10, nodelets)
     assert.equal(7, #nodes)
     local by_name = {}
     for i, node in ipairs(nodes) do by_name[node.tooltip:match("^%S+")] = i end
-    assert.equal("Json\\nskip\\n300ms (45.45%)\\n", nodes[by_name["Json.skip"]].label)
+    assert.equal("Json\\nskip\\n300ms (45.45%)", nodes[by_name["Json.skip"]].label)
     assert.equal("24", nodes[by_name["Json.skip"]].fontsize)
-    assert.equal("main\\n0 (0%)\\nof 650ms (98.48%)\\n", nodes[by_name.main].label)
+    assert.equal("main\\n0 of 650ms (98.48%)", nodes[by_name.main].label)
     assert.equal(" 600ms", edges[by_name.main .. ">" .. by_name["Json.parse"]].label)
     assert.is_nil(edges[by_name.rec .. ">" .. by_name.rec])
   end)
 
   it("keeps paths over functions that are left out", function()
-    local _, edges = read_dot(profiles.of("a;tiny;b 1000\na 5\nb 3"):render("dot", { n = 2 }))
+    local _, edges = read_dot(profiles.of("a;tiny;b 1\na;b 1000"):render("dot"))
     local found
     for _, edge in pairs(edges) do found = edge end
     assert.equal("dotted", found.style or "solid")
     local text <const> = profiles.of("a;tiny;b 1000"):render("dot", { n = 1 })
-    assert.matches("Showing 1 functions, 2 left out", text)
+    assert.matches("Showing top 1 nodes out of 3", text)
   end)
 
   it("escapes what names, labels and comments hold", function()
     local quotes <const> = profiles.case("21-pprof-quotes-and-newlines/quotes.pb.gz")
     read_dot(quotes:render("dot"))
-    assert.matches('Note: unterminated \\"double quote\\l', quotes:render("dot"), 1, true)
+    assert.matches('label="unterminated \\"double quote\\l', quotes:render("dot"), 1, true)
     read_dot(profiles.case("29-svg-illegal-characters/in.folded"):render("dot"))
   end)
 

@@ -112,7 +112,7 @@ describe("the report top", function()
     local hostile <const> = case("29-svg-illegal-characters/in.folded")
     for _, name in ipairs { "top", "tree", "peek", "traces", "folded", "dot", "svg", "json" } do
       local words <const> = assert(hostile:render(name))
-      assert.is_nil(words:find("[^\n\32-\126\128-\255]"), name)
+      assert.is_nil(words:find("[^\t\n\32-\126\128-\255]"), name)
       assert.truthy(utf8.len(words), name)
     end
     assert.matches("esc\\x1b%[31mred", tostring(hostile:top()))
@@ -120,8 +120,25 @@ describe("the report top", function()
 end)
 
 describe("the report tree", function()
-  it("gives calls in preorder", function()
+  it("has a block for each function, callers above, callees below", function()
+    local words <const> = profiles.program():render("tree", { type = "samples" })
+    assert.matches("\n        30 45.45%% 45.45%%         30 45.45%%                | Json.skip\n",
+      words)
+    assert.matches("\n                                                60   100%% |   main\n", words)
+  end)
+
+  it("gives the same as rows", function()
     local rows <const> = profiles.program():tree { type = "samples" }
+    assert.equal(7, #rows)
+    assert.same({ "Json.skip", 30, 30 }, { rows[1].name, rows[1].flat, rows[1].cum })
+    assert.same({ { name = "Json.parse", value = 30 } }, rows[1].callers)
+    assert.same({}, rows[1].callees)
+  end)
+end)
+
+describe("the report calltree", function()
+  it("gives calls in preorder", function()
+    local rows <const> = profiles.program():calls { type = "samples" }
     local lines = {}
     for i, row in ipairs(rows) do
       lines[i] = ("%d %s %d %d"):format(row.depth, row.name, row.self, row.total)
@@ -133,7 +150,7 @@ describe("the report tree", function()
   end)
 
   it("steps to the right where the value divides", function()
-    local words <const> = profiles.program():render("tree", { type = "samples", min = 0 })
+    local words <const> = profiles.program():render("calltree", { type = "samples", min = 0 })
     local names = {}
     for line in words:gmatch("[^\n]+") do names[#names + 1] = line:match("^ .-%%.-%%  (.*)$") end
     assert.same({
@@ -143,15 +160,15 @@ describe("the report tree", function()
   end)
 
   it("shows what has no stack, limits depth, leaves out the small", function()
-    local words <const> = case("19-pprof-sample-without-stack/goroutine.pb.gz"):render("tree")
+    local words <const> = case("19-pprof-sample-without-stack/goroutine.pb.gz"):render("calltree")
     assert.matches("\n         3  6.98%%          3  6.98%%  %[no stack%]\n", words)
-    local rows <const> = profiles.program():tree { depth = 1 }
+    local rows <const> = profiles.program():calls { depth = 1 }
     assert.equal(2, #rows)
-    assert.equal(1, #profiles.program():tree { depth = 1, min = 50 })
+    assert.equal(1, #profiles.program():calls { depth = 1, min = 50 })
   end)
 
   it("begins with the values of labels when asked", function()
-    local rows <const> = profiles.program():tree { labels = { "thread" }, type = "samples" }
+    local rows <const> = profiles.program():calls { labels = { "thread" }, type = "samples" }
     assert.same({ "thread worker", 1, 50 }, { rows[1].name, rows[1].depth, rows[1].total })
     assert.same({ "main", 2, 50 }, { rows[2].name, rows[2].depth, rows[2].total })
   end)
@@ -166,7 +183,7 @@ describe("the report peek", function()
       { name = "Json.read", value = 200000000 } }, rows[1].callees)
     local words <const> = tostring(rows)
     assert.matches("\n +600ms   100%% |   main\n", words)
-    assert.matches("\n     100ms 15.15%%      600ms 90.91%% +| Json.parse\n", words)
+    assert.matches("\n     100ms 15.15%% 15.15%%      600ms 90.91%% +| Json.parse\n", words)
     assert.matches("\n +300ms 50.00%% |   Json.skip\n", words)
   end)
 

@@ -47,6 +47,16 @@ function sonde.diff(before, after, opts)
   return require("sonde.diff").new(before, after, opts)
 end
 
+--- The sum of profiles, of the sample types that all of them have.
+-- @tparam {Profile,...} profiles
+-- @treturn ?Profile
+-- @treturn ?string message; beside a profile it names the sample types left out
+-- @treturn ?string code `malformed` when they have no sample type in common
+function sonde.merge(profiles)
+  require "sonde.profile"
+  return require("sonde.combine").merge(profiles)
+end
+
 --- Makes an empty profile to add samples to.
 -- @tparam table opts `types` (list of `{ type, unit }`), `default`
 -- @treturn Profile see `Profile:add`

@@ -3,11 +3,12 @@
 -- receiver alone. Loading this module adds the methods below to the class
 -- that `sonde.c.core` made.
 -- @module sonde.profile
+local combine <const> = require "sonde.combine"
 local core <const> = require "sonde.c.core"
 local diff <const> = require "sonde.diff"
+local filter <const> = require "sonde.filter"
 local options <const> = require "sonde.base.options"
 local reports <const> = require "sonde.report"
-local rex <const> = require "rex_pcre2"
 local sink <const> = require "sonde.report.sink"
 local text <const> = require "sonde.base.text"
 
@@ -36,6 +37,7 @@ function Profile:set_view(view)
   local notes <const> = self:notes()
   notes_of[self] = {
     view = view, name = notes.name, filters = notes.filters, whole = notes.whole,
+    whole_mean = notes.whole_mean, interesting = notes.interesting,
   }
   return self
 end
@@ -47,13 +49,14 @@ function Profile:set_name(name)
   local notes <const> = self:notes()
   notes_of[self] = {
     view = notes.view, name = name, filters = notes.filters, whole = notes.whole,
+    whole_mean = notes.whole_mean, interesting = notes.interesting,
   }
   return self
 end
 
-local function totals_of(self)
+local function totals_of(self, mean)
   local totals = {}
-  for i = 1, #self:types() do totals[i] = self:total(i, true) end
+  for i = 1, #self:types() do totals[i] = self:whole(i, mean) end
   return totals
 end
 
@@ -64,132 +67,14 @@ local function derived(self, result, words)
   table.move(words, 1, #words, #filters + 1, filters)
   notes_of[result] = {
     view = old.view, name = old.name, filters = filters,
-    whole = old.whole or totals_of(self),
+    whole = old.whole or totals_of(self, false),
+    whole_mean = old.whole_mean or totals_of(self, true), interesting = true,
   }
   return result
 end
 
-local function compile(pattern, where)
-  local ok, regex = pcall(rex.new, pattern)
-  if ok then return regex end
-  error(("bad pattern '%s' to '%s': %s"):format(pattern, where,
-    tostring(regex):gsub("^.-:%d+: ", "")), 4)
-end
-
--- A function that says whether a text matches, and matches each text once.
-local function matcher(pattern, where)
-  local regex <const> = compile(pattern, where)
-  local known = { [""] = regex:find("") ~= nil }
-  return function(subject)
-    local hit = known[subject]
-    if hit == nil then
-      hit = regex:find(subject) ~= nil
-      known[subject] = hit
-    end
-    return hit
-  end
-end
-
--- The frames that a pattern matches by name, file or module, as a string of a
--- byte for each frame. A part that is not known matches nothing.
-local function mask_of(frames, matches)
-  local bytes = {}
-  local name <const>, file <const>, module <const> = frames.name, frames.file, frames.module
-  for i = 1, frames.n do
-    local hit = name[i] ~= "" and matches(name[i]) or file[i] ~= "" and matches(file[i])
-      or module[i] ~= "" and matches(module[i])
-    bytes[i] = hit and "\1" or "\0"
-  end
-  return table.concat(bytes)
-end
-
--- Name without arguments, as pprof simplifies it for drop_frames and
--- prune_from.
-local function simple_name(name)
-  name = name:gsub("^%.", "")
-  local at = 1
-  while true do
-    local open = name:find("(", at, true)
-    if open == nil then return name end
-    if name:find("^%(anonymous namespace%)", open) then
-      at = open + #"(anonymous namespace)"
-    elseif name:sub(1, open - 1):find("operator$") and name:sub(open, open + 1) == "()" then
-      at = open + 2
-    else
-      return name:sub(1, open - 1)
-    end
-  end
-end
-
-local function simple_mask(frames, matches)
-  local bytes = {}
-  for i = 1, frames.n do
-    local name = frames.name[i]
-    bytes[i] = name ~= "" and matches(simple_name(name)) and "\1" or "\0"
-  end
-  return table.concat(bytes)
-end
-
-local FRAME_FILTERS <const> = { "focus", "ignore", "hide", "show", "show_from", "prune_from" }
-
 --- The filters, as declared options.
-profile.filters = {
-  { name = "focus", type = "pattern",
-    help = "only samples with a frame whose name, file or module matches" },
-  { name = "ignore", type = "pattern", help = "no samples with a frame that matches" },
-  { name = "hide", type = "pattern", help = "leave out the frames that match" },
-  { name = "show", type = "pattern", help = "leave out the frames that do not match" },
-  { name = "show_from", type = "pattern",
-    help = "leave out the callers of the outermost frame that matches" },
-  { name = "prune_from", type = "pattern",
-    help = "leave out the callees of the innermost frame that matches" },
-  { name = "label_focus", type = "string", aliases = { "tagfocus" }, argname = "[KEY=]RE",
-    help = "only samples with a label that matches; of this key when one is named" },
-  { name = "label_ignore", type = "string", aliases = { "tagignore" }, argname = "[KEY=]RE",
-    help = "no samples with a label that matches" },
-  { name = "fold_recursion", type = "boolean",
-    help = "show a function that calls itself as one frame" },
-}
-
--- Whether a label set (key to list of values) has a label that matches.
-local function label_test(condition, where)
-  local key, pattern = condition:match("^([%w_:.-]+)=(.*)$")
-  local matches <const> = matcher(pattern or condition, where)
-  return function(labels)
-    for name, values in pairs(labels) do
-      for _, value in ipairs(values) do
-        local subject = pattern and tostring(value) or name .. ":" .. tostring(value)
-        if (key == nil or name == key) and matches(subject) then return true end
-      end
-    end
-    return false
-  end
-end
-
-local function filter_labels(self, opts)
-  local keep <const> = opts.label_focus and label_test(opts.label_focus, "label_focus")
-  local drop <const> = opts.label_ignore and label_test(opts.label_ignore, "label_ignore")
-  if keep == nil and drop == nil then return self end
-  local bytes = {}
-  for i, labels in ipairs(self:label_sets()) do
-    local kept = (keep == nil or keep(labels)) and not (drop and drop(labels))
-    bytes[i] = kept and "\1" or "\0"
-  end
-  return self:filter_labels(table.concat(bytes))
-end
-
-local function filter_frames(self, opts)
-  local masks, frames
-  for _, name in ipairs(FRAME_FILTERS) do
-    if opts[name] then
-      masks, frames = masks or {}, frames or self:frames()
-      local make <const> = name == "prune_from" and simple_mask or mask_of
-      masks[name] = make(frames, matcher(opts[name], name))
-    end
-  end
-  if masks == nil then return self end
-  return self:filter(masks)
-end
+profile.filters = filter.options
 
 local function words_of(opts)
   local words = {}
@@ -204,8 +89,49 @@ local function words_of(opts)
   return words
 end
 
---- Applies several filters as pprof does: focus, ignore, hide and show see the
--- same frames, then show_from, the labels, prune_from, the fold of recursion.
+-- Each step of `where`: gives a new profile, or nil when it has nothing to do.
+local STEPS <const> = {
+  function(self, opts)
+    local ends <const> = filter.ends(self, opts)
+    return ends and self:extend(ends.root, ends.leaf)
+  end,
+  function(self, opts)
+    local masks <const> = filter.masks(self, opts)
+    return masks and self:filter(masks)
+  end,
+  function(self, opts)
+    local mask <const> = filter.label_mask(self, opts)
+    return mask and self:filter_labels(mask)
+  end,
+  function(self, opts)
+    local stays <const> = filter.label_keys(opts)
+    return stays and self:select_labels(stays)
+  end,
+  function(self, opts) return opts.fold_recursion and core_fold(self) end,
+}
+
+--- The profile without the frames that it calls uninteresting itself (its
+-- drop_frames, but not its keep_frames), as reports and filters see it.
+-- @treturn ?Profile itself when it names none
+-- @treturn ?string message
+-- @treturn ?string code
+function Profile:interesting()
+  local notes <const> = self:notes()
+  if notes.interesting then return self end
+  local mask <const> = filter.drop_mask(self)
+  if mask == nil then return self end
+  local result, message, code = self:filter { drop = mask }
+  if result == nil then return nil, message, code end
+  notes_of[result] = {
+    view = notes.view, name = notes.name, filters = notes.filters, whole = notes.whole,
+    whole_mean = notes.whole_mean, interesting = true,
+  }
+  return result
+end
+
+--- Applies several filters as pprof does: labels become frames first; focus,
+-- ignore, hide and show see the same frames, then show_from, the labels,
+-- prune_from, the fold of recursion.
 -- @tparam table opts any of `sonde.profile.filters`
 -- @treturn ?Profile a new one; itself when nothing was asked for
 -- @treturn ?string message
@@ -214,14 +140,17 @@ function Profile:where(opts)
   opts = options.check(profile.filters, opts, "profile:where")
   local words <const> = words_of(opts)
   if #words == 0 then return self end
-  local result, message, code = filter_frames(self, opts)
-  if result then result, message, code = filter_labels(result, opts) end
-  if result and opts.fold_recursion then result, message, code = core_fold(result) end
-  if result == nil then return nil, message, code end
+  local result, message, code = self:interesting()
+  for _, step in ipairs(STEPS) do
+    if result == nil then return nil, message, code end
+    local changed, why, reason = step(result, opts)
+    if changed == nil and why then return nil, why, reason end
+    result = changed or result
+  end
   return derived(self, result, words)
 end
 
-for _, name in ipairs(FRAME_FILTERS) do
+for _, name in ipairs(filter.of_frames) do
   Profile[name] = function(self, pattern)
     return self:where { [name] = pattern }
   end
@@ -266,7 +195,11 @@ end
 
 -- A list of rows that prints as the report prints it: `print(p:top())`.
 local function listing(self, module, opts)
-  local rows, message, code = module.rows(self, opts)
+  local shown, message, code = self:interesting()
+  if shown == nil then return nil, message, code end
+  self = shown
+  local rows
+  rows, message, code = module.rows(self, opts)
   if rows == nil then return nil, message, code end
   local list = {}
   for row in rows do list[#list + 1] = row end
@@ -292,13 +225,22 @@ function Profile:top(opts)
   return ask(self, "top", opts)
 end
 
---- The tree of calls in preorder.
--- @tparam ?table opts `min depth inverted type unit relative`
--- @treturn ?{table,...} rows `{ depth, name, self, total, unit }`
+--- Every function between its callers and its callees.
+-- @tparam ?table opts `n by cum type unit relative`, as the report `tree`
+-- @treturn ?{table,...} rows `{ name, flat, cum, unit, callers, callees }`
 -- @treturn ?string message
 -- @treturn ?string code
 function Profile:tree(opts)
   return ask(self, "tree", opts)
+end
+
+--- The calls as a tree, in preorder.
+-- @tparam ?table opts `min depth inverted type unit relative`
+-- @treturn ?{table,...} rows `{ depth, name, self, total, unit }`
+-- @treturn ?string message
+-- @treturn ?string code
+function Profile:calls(opts)
+  return ask(self, "calltree", opts)
 end
 
 --- Functions between their callers and their callees.
@@ -310,6 +252,35 @@ end
 function Profile:peek(pattern)
   local opts <const> = type(pattern) == "string" and { pattern = pattern } or pattern
   return ask(self, "peek", opts)
+end
+
+--- A copy with all values multiplied.
+-- @tparam number factor an integer is exact, else the nearest integers
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code
+function Profile:scale(factor)
+  return combine.scale(self, factor)
+end
+
+--- The sum with another profile, of the sample types that both have.
+-- @tparam Profile other
+-- @treturn ?Profile
+-- @treturn ?string message; beside a profile it names the sample types left out
+-- @treturn ?string code
+function Profile:plus(other)
+  return combine.merge { self, other }
+end
+
+--- The profile minus a base: what went away is negative.
+-- @tparam Profile base
+-- @tparam ?table opts `mark` (percentages are of the base, as with pprof's
+--   `-diff_base`), `normalize` (scale to the base's totals first)
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code
+function Profile:minus(base, opts)
+  return combine.minus(self, base, opts)
 end
 
 --- Compares with a later profile.

@@ -114,6 +114,7 @@ static void read_columns(lua_State *L, struct merge_source *source,
   *n_columns = (uint32_t)n;
   uint32_t *columns = push_array(L, n, sizeof *columns);
   int64_t *factors = push_array(L, n, sizeof *factors);
+  double *ratios = push_array(L, n, sizeof *ratios);
   for (lua_Integer i = 0; i < n; i++) {
     lua_geti(L, table + 1, i + 1);
     columns[i] = profile_type_at(L, source->profile, -1);
@@ -122,11 +123,13 @@ static void read_columns(lua_State *L, struct merge_source *source,
   }
   source->columns = columns;
   source->factors = factors;
+  source->ratios = ratios;
   if (lua_getfield(L, table, "factors") != LUA_TNIL) {
     list_length(L, "factors", n);
     for (lua_Integer i = 0; i < n; i++) {
       lua_geti(L, -1, i + 1);
-      factors[i] = luaL_checkinteger(L, -1);
+      if (lua_isinteger(L, -1)) factors[i] = lua_tointeger(L, -1);
+      else if ((ratios[i] = luaL_checknumber(L, -1)) == 0) factors[i] = 0;
       lua_pop(L, 1);
     }
   }

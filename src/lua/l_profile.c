@@ -263,7 +263,8 @@ static int next_sample(lua_State *L) {
     aux_seti(L, -2, (uint64_t)k + 1);
   }
   push_labels(L, p, p->sample_labels[i]);
-  return 3;
+  lua_pushinteger(L, (lua_Integer)p->sample_labels[i] + 1);
+  return 4;
 }
 
 static int profile_samples(lua_State *L) {

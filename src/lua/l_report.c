@@ -24,8 +24,12 @@ struct graph_job {
   struct buffer name;
   uint32_t *number;      /* node to its place in the result, 0 for none */
   uint32_t number_cap;
-  int with_edges, with_frames;
+  int with_edges, with_tags, with_frames, with_detail;
 };
+
+enum nodes_by profile_by_check(lua_State *L, int arg) {
+  return (enum nodes_by)luaL_checkoption(L, arg, by_names[0], by_names);
+}
 
 static enum nodes_by by_option(lua_State *L, int arg) {
   const char *by = aux_opt_string(L, arg, "by", by_names[0], NULL);
@@ -37,20 +41,48 @@ static enum nodes_by by_option(lua_State *L, int arg) {
   return (enum nodes_by)i;
 }
 
+/* Sets 'name' of what is pushed to a value, and 'raw_name' to its sum. */
+static void set_value(lua_State *L, struct graph *g, const char *name,
+                      int64_t sum, int64_t count) {
+  aux_set_integer(L, name, saturate_divide(sum, count, &g->saturated));
+  if (count == 0) return;
+  lua_pushfstring(L, "raw_%s", name);
+  lua_pushinteger(L, sum);
+  lua_settable(L, -3);
+}
+
+/* What identifies a node, each part alone. */
+static void set_detail(lua_State *L, const struct graph *g,
+                       const struct node *row) {
+  const struct profile *p = g->nodes.profile;
+  size_t len;
+  const char *file = strtab_get(&g->nodes.paths, row->file, &len);
+  aux_set_string(L, "file", file, len);
+  profile_push_string(L, p, row->name);
+  lua_setfield(L, -2, "function_name");
+  profile_push_string(L, p, row->module);
+  lua_setfield(L, -2, "module");
+  aux_set_unsigned(L, "address", row->address);
+  aux_set_integer(L, "line", row->line);
+  aux_set_integer(L, "column", row->column);
+  aux_set_integer(L, "start_line", row->start_line);
+}
+
 /* Pushes one node: { name, flat, cum, frame }. */
 static void push_node(lua_State *L, struct graph_job *job, uint32_t node) {
   struct graph *g = &job->graph;
   const struct graph_value *v = &g->values[node];
-  lua_createtable(L, 0, 4);
+  const struct node *row = &g->nodes.rows[node];
+  lua_createtable(L, 0, job->with_detail ? 16 : 4);
   buf_clear(&job->name);
   nodes_name(&g->nodes, node, &job->name);
   if (job->name.failed) luaL_error(L, "not enough memory");
   aux_set_string(L, "name", (const char *)job->name.data, job->name.len);
-  aux_set_integer(L, "flat",
-                  saturate_divide(v->flat, v->flat_count, &g->saturated));
-  aux_set_integer(L, "cum",
-                  saturate_divide(v->cum, v->cum_count, &g->saturated));
-  aux_set_integer(L, "frame", (int64_t)g->nodes.rows[node].frame + 1);
+  set_value(L, g, "flat", v->flat, v->flat_count);
+  set_value(L, g, "cum", v->cum, v->cum_count);
+  aux_set_integer(L, "frame", (int64_t)row->frame + 1);
+  if (row->may_inline) aux_set_boolean(L, "may_inline", 1);
+  if (job->with_detail) set_detail(L, g, row);
 }
 
 /* A node without any value is in no report. */
@@ -77,10 +109,28 @@ static void push_edges(lua_State *L, struct graph_job *job) {
     lua_createtable(L, 0, 5);
     aux_set_integer(L, "from", job->number[e->from]);
     aux_set_integer(L, "to", job->number[e->to]);
-    aux_set_integer(L, "value",
-                    saturate_divide(e->value, e->count, &g->saturated));
+    set_value(L, g, "value", e->value, e->count);
     aux_set_boolean(L, "residual", e->is_residual);
     aux_set_boolean(L, "inline", e->is_inline);
+    aux_seti(L, -2, ++n);
+  }
+}
+
+/* What the samples with each label set are worth at each node. */
+static void push_node_tags(lua_State *L, struct graph_job *job) {
+  struct graph *g = &job->graph;
+  uint64_t n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < g->n_tags; i++) {
+    const struct graph_tag *t = &g->tags[i];
+    if (job->number[t->node] == 0) continue;
+    lua_createtable(L, 0, 6);
+    aux_set_integer(L, "node", job->number[t->node]);
+    aux_set_integer(L, "set", (int64_t)t->set + 1);
+    aux_set_integer(L, "flat", t->value.flat);
+    aux_set_integer(L, "flat_count", t->value.flat_count);
+    aux_set_integer(L, "cum", t->value.cum);
+    aux_set_integer(L, "cum_count", t->value.cum_count);
     aux_seti(L, -2, ++n);
   }
 }
@@ -105,12 +155,15 @@ static int push_graph(lua_State *L) {
     push_edges(L, job);
     lua_setfield(L, -2, "edges");
   }
+  if (job->with_tags) {
+    push_node_tags(L, job);
+    lua_setfield(L, -2, "tags");
+  }
   if (job->with_frames) {
     push_frame_nodes(L, job);
     lua_setfield(L, -2, "node_of");
   }
-  aux_set_integer(L, "total",
-                  saturate_divide(g->total, g->total_count, &g->saturated));
+  aux_set_integer(L, "total", g->total);
   aux_set_integer(L, "sum", g->sum);
   if (g->saturated) aux_set_boolean(L, "saturated", 1);
   return 1;
@@ -203,9 +256,25 @@ static int run_tags(lua_State *L, struct profile *p, const char *key,
   return results;
 }
 
+/* The option 'edges': a boolean, or "inlined". */
+static enum graph_edges edges_option(lua_State *L, int arg) {
+  enum graph_edges edges = GRAPH_NO_EDGES;
+  if (lua_isnil(L, arg)) return edges;
+  lua_getfield(L, arg, "edges");
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    if (strcmp(lua_tostring(L, -1), "inlined") != 0)
+      luaL_argerror(L, arg, "option 'edges' must be a boolean or 'inlined'");
+    edges = GRAPH_INLINED_EDGES;
+  }
+  else if (lua_toboolean(L, -1)) edges = GRAPH_ALL_EDGES;
+  lua_pop(L, 1);
+  return edges;
+}
+
 static int profile_graph(lua_State *L) {
   static const char *const names[] = {
-    "type", "by", "edges", "mean", "keep", "node_of", NULL
+    "type", "by", "edges", "mean", "keep", "node_of", "tags", "modules",
+    "detail", NULL
   };
   struct profile_box *box = profile_check(L, 1);
   struct profile *p = box->profile;
@@ -216,11 +285,15 @@ static int profile_graph(lua_State *L) {
   if (frames == NULL) return aux_no_memory(L);
   struct graph_options o = {.type = profile_type_option(L, p, 2, "type")};
   o.divisor = aux_opt_boolean(L, 2, "mean", 0) ? 0 : PROFILE_NONE;
-  o.with_edges = aux_opt_boolean(L, 2, "edges", 0);
+  o.edges = edges_option(L, 2);
+  o.with_tags = aux_opt_boolean(L, 2, "tags", 0);
+  o.with_modules = aux_opt_boolean(L, 2, "modules", 0);
   o.keep = profile_mask_option(L, 2, "keep", frames->count);
   const char *by = aux_opt_string(L, 2, "by", by_names[0], NULL);
   if (strncmp(by, "label:", 6) == 0) return run_tags(L, p, by + 6, &o);
-  struct graph_job job = {.with_edges = o.with_edges};
+  struct graph_job job = {.with_edges = o.edges != GRAPH_NO_EDGES};
+  job.with_tags = o.with_tags;
+  job.with_detail = aux_opt_boolean(L, 2, "detail", 0);
   job.with_frames = aux_opt_boolean(L, 2, "node_of", 0);
   return run_graph(L, p, by_option(L, 2), &o, &job);
 }
@@ -328,7 +401,23 @@ static int profile_calltree(lua_State *L) {
   return run_calltree(L, p, by_option(L, 2), &o, &job);
 }
 
+/*
+** p:whole(type, mean): what percentages are of. Unlike p:total, of a
+** difference with a marked base only the base's samples count.
+*/
+static int profile_whole(lua_State *L) {
+  const struct profile *p = profile_check(L, 1)->profile;
+  int saturated = 0;
+  lua_settop(L, 3);
+  luaL_argcheck(L, p->n_types > 0, 1, "profile without sample types");
+  uint32_t type = profile_type_at(L, p, 2);
+  uint32_t divisor = lua_toboolean(L, 3) ? 0 : PROFILE_NONE;
+  lua_pushinteger(L, graph_total(p, type, divisor, &saturated));
+  return 1;
+}
+
 const luaL_Reg profile_report_methods[] = {
+  {"whole", profile_whole},
   {"calltree", profile_calltree},
   {"graph", profile_graph},
   {NULL, NULL}

@@ -278,7 +278,7 @@ struct calltree_walk *calltree_begin(struct calltree *t, struct profile *p,
   struct budget *b = &p->budget;
   memset(t, 0, sizeof *t);
   buf_init(&t->names, b);
-  if (nodes_init(&t->nodes, p, by) != 0) return NULL;
+  if (nodes_init(&t->nodes, p, by, 0) != 0) return NULL;
   struct calltree_walk *w = budget_resize(b, NULL, 0, sizeof *w);
   if (w == NULL) return NULL;
   memset(w, 0, sizeof *w);

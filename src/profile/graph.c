@@ -14,7 +14,8 @@ struct walk {
   const struct graph_options *options;
   struct step *steps;    uint32_t steps_cap, n_steps;
   uint32_t *seen_node;   uint32_t seen_node_cap;   /* sample + 1 */
-  struct index edges;
+  struct index edges, tags;
+  uint32_t labels;       /* the sample's label set */
   uint32_t stamp;        /* the sample's number + 1 */
   int64_t value, count;
 };
@@ -87,17 +88,62 @@ static int count_edge(struct walk *w, uint32_t from, const struct step *to,
   return 0;
 }
 
-static void count_node(struct walk *w, uint32_t node) {
+static struct graph_tag *find_tag(struct walk *w, uint32_t node) {
   struct graph *g = w->graph;
-  if (w->seen_node[node] == w->stamp) return;
+  uint32_t tag = hash_tag(hash_mix(node, (uint64_t)w->labels + 1));
+  uint32_t probe = tag;
+  uint32_t id;
+  while ((id = index_next(&w->tags, tag, &probe)) != INDEX_NONE)
+    if (g->tags[id].node == node && g->tags[id].set == w->labels)
+      return &g->tags[id];
+  if (index_reserve(&w->tags) != 0
+      || budget_grow(&w->profile->budget, (void **)&g->tags, &g->tags_cap,
+                     sizeof *g->tags, (uint64_t)g->n_tags + 1) != 0)
+    return NULL;
+  struct graph_tag fresh = {.node = node, .set = w->labels};
+  g->tags[g->n_tags] = fresh;
+  index_put(&w->tags, tag, g->n_tags);
+  return &g->tags[g->n_tags++];
+}
+
+static void add_flat(struct walk *w, struct graph_value *v) {
+  v->flat = saturate_add(v->flat, w->value, &w->graph->saturated);
+  v->flat_count = saturate_add(v->flat_count, w->count,
+                               &w->graph->saturated);
+}
+
+static void add_cum(struct walk *w, struct graph_value *v) {
+  v->cum = saturate_add(v->cum, w->value, &w->graph->saturated);
+  v->cum_count = saturate_add(v->cum_count, w->count, &w->graph->saturated);
+}
+
+/* Counts the sample's labels at a node; 0, or -1 when memory was refused. */
+static int count_tag(struct walk *w, uint32_t node,
+                     void (*add)(struct walk *w, struct graph_value *v)) {
+  if (!w->options->with_tags) return 0;
+  struct graph_tag *tag = find_tag(w, node);
+  if (tag == NULL) return -1;
+  add(w, &tag->value);
+  return 0;
+}
+
+/* 1 when the sample had not yet been counted at the node. */
+static int count_node(struct walk *w, uint32_t node) {
+  if (w->seen_node[node] == w->stamp) return 0;
   w->seen_node[node] = w->stamp;
-  struct graph_value *v = &g->values[node];
-  v->cum = saturate_add(v->cum, w->value, &g->saturated);
-  v->cum_count = saturate_add(v->cum_count, w->count, &g->saturated);
+  add_cum(w, &w->graph->values[node]);
+  return 1;
+}
+
+static int wants_edge(const struct walk *w, uint32_t from, uint32_t to) {
+  if (from == PROFILE_NONE || from == to) return 0;
+  enum graph_edges edges = w->options->edges;
+  return edges == GRAPH_ALL_EDGES
+         || (edges == GRAPH_INLINED_EDGES
+             && w->graph->nodes.rows[to].may_inline);
 }
 
 static int walk_stack(struct walk *w) {
-  struct graph *g = w->graph;
   uint32_t parent = PROFILE_NONE;
   int residual = 0;
   for (uint32_t i = w->n_steps; i-- > 0;) {
@@ -106,19 +152,17 @@ static int walk_stack(struct walk *w) {
       residual = 1;
       continue;
     }
-    count_node(w, step->node);
-    if (w->options->with_edges && parent != PROFILE_NONE
-        && parent != step->node && count_edge(w, parent, step, residual) != 0)
+    if (count_node(w, step->node) && count_tag(w, step->node, add_cum) != 0)
+      return -1;
+    if (wants_edge(w, parent, step->node)
+        && count_edge(w, parent, step, residual) != 0)
       return -1;
     parent = step->node;
     residual = 0;
   }
-  if (parent != PROFILE_NONE && !residual) {
-    struct graph_value *v = &g->values[parent];
-    v->flat = saturate_add(v->flat, w->value, &g->saturated);
-    v->flat_count = saturate_add(v->flat_count, w->count, &g->saturated);
-  }
-  return 0;
+  if (parent == PROFILE_NONE || residual) return 0;
+  add_flat(w, &w->graph->values[parent]);
+  return count_tag(w, parent, add_flat);
 }
 
 /*
@@ -131,9 +175,7 @@ static void walk_frames(struct walk *w, uint32_t stack) {
   const uint32_t *of_frame = g->nodes.of_frame;
   const struct stack_node *tree = w->profile->stacks.nodes;
   if (stack == 0) return;
-  struct graph_value *leaf = &g->values[of_frame[first[tree[stack].frame]]];
-  leaf->flat = saturate_add(leaf->flat, w->value, &g->saturated);
-  leaf->flat_count = saturate_add(leaf->flat_count, w->count, &g->saturated);
+  add_flat(w, &g->values[of_frame[first[tree[stack].frame]]]);
   for (; stack != 0; stack = tree[stack].parent) {
     uint32_t location = tree[stack].frame;
     for (uint32_t k = first[location]; k < first[location + 1]; k++)
@@ -144,7 +186,8 @@ static void walk_frames(struct walk *w, uint32_t stack) {
 static int walk_samples(struct walk *w) {
   const struct profile *p = w->profile;
   const struct graph_options *o = w->options;
-  int is_simple = !o->with_edges && o->keep == NULL;
+  int is_simple = o->edges == GRAPH_NO_EDGES && !o->with_tags
+                  && o->keep == NULL;
   uint32_t loaded = STACK_NONE;
   for (uint32_t i = 0; i < p->n_samples; i++) {
     const int64_t *values = p->values + (size_t)i * p->n_types;
@@ -152,6 +195,7 @@ static int walk_samples(struct walk *w) {
     w->count = o->divisor == PROFILE_NONE ? 0 : values[o->divisor];
     if (w->value == 0 && w->count == 0) continue;
     w->stamp = i + 1;
+    w->labels = p->sample_labels[i];
     if (is_simple) {
       walk_frames(w, p->sample_stack[i]);
       continue;
@@ -176,30 +220,26 @@ static int is_base(const struct profile *p, uint32_t set, uint32_t key,
   return 0;
 }
 
-/* What is 100 %: with samples of a difference's base, only those. */
-static void count_total(struct graph *g, const struct profile *p,
-                        const struct graph_options *o) {
+int64_t graph_total(const struct profile *p, uint32_t type, uint32_t divisor,
+                    int *saturated) {
   uint32_t key = strtab_find(&p->strings, "pprof::base", 11);
   uint32_t yes = strtab_find(&p->strings, "true", 4);
   int may_differ = key != UINT32_MAX && yes != UINT32_MAX;
-  int64_t base = 0, base_count = 0;
+  int64_t all = 0, all_count = 0, base = 0, base_count = 0;
   for (uint32_t i = 0; i < p->n_samples; i++) {
     const int64_t *values = p->values + (size_t)i * p->n_types;
-    int64_t v = values[o->type];
-    int64_t count = o->divisor == PROFILE_NONE ? 0 : values[o->divisor];
-    g->sum = saturate_add(g->sum, v, &g->saturated);
-    if (v < 0) v = saturate_negate(v, &g->saturated);
-    g->total = saturate_add(g->total, v, &g->saturated);
-    g->total_count = saturate_add(g->total_count, count, &g->saturated);
+    int64_t v = values[type];
+    int64_t count = divisor == PROFILE_NONE ? 0 : values[divisor];
+    if (v < 0) v = saturate_negate(v, saturated);
+    all = saturate_add(all, v, saturated);
+    all_count = saturate_add(all_count, count, saturated);
     if (may_differ && is_base(p, p->sample_labels[i], key, yes)) {
-      base = saturate_add(base, v, &g->saturated);
-      base_count = saturate_add(base_count, count, &g->saturated);
+      base = saturate_add(base, v, saturated);
+      base_count = saturate_add(base_count, count, saturated);
     }
   }
-  if (base > 0) {
-    g->total = base;
-    g->total_count = base_count;
-  }
+  return base > 0 ? saturate_divide(base, base_count, saturated)
+                  : saturate_divide(all, all_count, saturated);
 }
 
 static int walk_init(struct walk *w) {
@@ -207,6 +247,7 @@ static int walk_init(struct walk *w) {
   struct budget *b = &w->profile->budget;
   uint32_t n = g->nodes.count;
   index_init(&w->edges, b);
+  index_init(&w->tags, b);
   if (budget_grow(b, (void **)&g->values, &g->values_cap, sizeof *g->values,
                   n) != 0
       || budget_grow(b, (void **)&w->seen_node, &w->seen_node_cap,
@@ -223,16 +264,21 @@ static void walk_free(struct walk *w) {
   budget_free(b, w->steps, w->steps_cap, sizeof *w->steps);
   budget_free(b, w->seen_node, w->seen_node_cap, sizeof *w->seen_node);
   index_free(&w->edges);
+  index_free(&w->tags);
 }
 
 int graph_init(struct graph *g, struct profile *p, enum nodes_by by,
                const struct graph_options *options) {
   memset(g, 0, sizeof *g);
-  if (nodes_init(&g->nodes, p, by) != 0) return -1;
+  if (nodes_init(&g->nodes, p, by, options->with_modules) != 0) return -1;
   struct walk w = {.graph = g, .profile = p, .options = options};
   int status = walk_init(&w);
   if (status == 0) status = walk_samples(&w);
-  if (status == 0) count_total(g, p, options);
+  if (status == 0) {
+    g->total = graph_total(p, options->type, options->divisor,
+                           &g->saturated);
+    g->sum = profile_sum(p, options->type, 0, &g->saturated);
+  }
   walk_free(&w);
   return status;
 }
@@ -241,5 +287,6 @@ void graph_free(struct graph *g) {
   struct budget *b = &g->nodes.profile->budget;
   budget_free(b, g->values, g->values_cap, sizeof *g->values);
   budget_free(b, g->edges, g->edges_cap, sizeof *g->edges);
+  budget_free(b, g->tags, g->tags_cap, sizeof *g->tags);
   nodes_free(&g->nodes);
 }

@@ -27,10 +27,21 @@ struct graph_edge {
   uint8_t is_inline;               /* the callee was always inlined */
 };
 
+/* What the samples of a node with one label set are worth. */
+struct graph_tag {
+  uint32_t node, set;
+  struct graph_value value;
+};
+
+/* Edges into inlined nodes only: a table needs no others, to mark those. */
+enum graph_edges { GRAPH_NO_EDGES, GRAPH_INLINED_EDGES, GRAPH_ALL_EDGES };
+
 struct graph_options {
   uint32_t type;                   /* sample type */
   uint32_t divisor;                /* sample type, or PROFILE_NONE */
-  int with_edges;
+  enum graph_edges edges;
+  int with_tags;
+  int with_modules;                /* see nodes_init */
   const uint8_t *keep;             /* byte per frame, or NULL for all */
 };
 
@@ -38,11 +49,19 @@ struct graph {
   struct nodes nodes;
   struct graph_value *values;      uint32_t values_cap;
   struct graph_edge *edges;        uint32_t edges_cap, n_edges;
-  int64_t total;                   /* what 100 % is: sum of magnitudes */
+  struct graph_tag *tags;          uint32_t tags_cap, n_tags;
+  int64_t total;                   /* see graph_total */
   int64_t sum;                     /* signed sum of all samples */
-  int64_t total_count;             /* the same of the divisor type */
   int saturated;                   /* a sum did not fit 64 bits */
 };
+
+/*
+** What 100 % is: the sum of magnitudes, of the samples of a difference's base
+** alone when there are such; divided by that of 'divisor' unless it is
+** PROFILE_NONE.
+*/
+int64_t graph_total(const struct profile *p, uint32_t type, uint32_t divisor,
+                    int *saturated);
 
 /* 0, or -1 when memory was refused (graph_free is still right to call). */
 int graph_init(struct graph *g, struct profile *p, enum nodes_by by,

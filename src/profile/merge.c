@@ -180,6 +180,9 @@ static int64_t round_to_integer(double value, int *saturated) {
 static int64_t scale(struct merge *m, const struct merge_source *source,
                      const int64_t *values, uint32_t i) {
   int64_t value = values[i];
+  if (source->ratios != NULL && source->ratios[i] != 0)
+    return round_to_integer((double)values[source->columns[i]]
+                                * source->ratios[i], &m->saturated);
   if (source->columns != NULL)
     value = saturate_multiply(values[source->columns[i]], source->factors[i],
                               &m->saturated);

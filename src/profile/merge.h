@@ -21,6 +21,7 @@ struct merge_source {
   int is_base;           /* mark samples as those of a difference's base */
   const uint32_t *columns;   /* which sample types to take; NULL: all */
   const int64_t *factors;    /* ... and what to multiply each by */
+  const double *ratios;      /* ... or to scale by where it is not 0; or NULL */
 };
 
 struct merge_options {

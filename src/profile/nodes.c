@@ -5,6 +5,7 @@
 struct key_maker {
   struct nodes *nodes;
   enum nodes_by by;
+  int with_modules;
   uint32_t *clean;      /* string of the profile to string of 'paths' + 1 */
   uint32_t clean_cap;
   struct buffer scratch;
@@ -26,35 +27,41 @@ static uint32_t clean_file(struct key_maker *m, uint32_t file) {
   return m->clean[file] - 1;
 }
 
+/* What identifies a line that has a function. */
+static void put_function(struct key_maker *m, const struct line *line,
+                         const struct function *f, struct node *key) {
+  if (m->by != NODES_FILE) key->name = f->name;
+  if (m->by != NODES_FUNCTION) key->file = clean_file(m, f->file);
+  if (m->by >= NODES_LINE) key->line = line->line;
+  if (m->by == NODES_ADDRESS) key->column = line->column;
+}
+
 static void make_key(struct key_maker *m, uint32_t location, uint32_t k,
                      struct node *key) {
   const struct profile *p = m->nodes->profile;
   const struct line *line = frames_line(p, location, k);
   const struct function *f = frames_function(p, line);
   memset(key, 0, sizeof *key);
-  if (m->by == NODES_MODULE) {
-    key->module = frames_module(p, location);
-    return;
-  }
   if (m->by == NODES_ADDRESS) key->address = p->locations[location].address;
-  if (f != NULL && m->by != NODES_FILE) key->name = f->name;
-  if (f != NULL && m->by != NODES_FUNCTION)
-    key->file = clean_file(m, f->file);
-  if (f != NULL && m->by >= NODES_LINE) key->line = line->line;
-  if (key->name == 0 && key->file == 0)
-    key->module = frames_module(p, location);
+  if (f != NULL && m->by != NODES_MODULE) put_function(m, line, f, key);
+  if (key->name != 0 && !m->with_modules) return;
+  key->module = frames_module(p, location);
+  if (f != NULL && m->by != NODES_MODULE) key->start_line = f->start_line;
 }
 
 static uint32_t key_tag(const struct node *key) {
   uint64_t hash = hash_mix((uint64_t)key->name << 32 | key->file,
                            key->address);
   hash = hash_mix(hash, (uint64_t)key->line);
+  hash = hash_mix(hash, (uint64_t)key->column << 32
+                            ^ (uint64_t)key->start_line);
   return hash_tag(hash_mix(hash, key->module));
 }
 
 static int key_equal(const struct node *a, const struct node *b) {
   return a->name == b->name && a->file == b->file && a->line == b->line
-         && a->address == b->address && a->module == b->module;
+         && a->address == b->address && a->module == b->module
+         && a->column == b->column && a->start_line == b->start_line;
 }
 
 static uint32_t intern_node(struct key_maker *m, struct node *key) {
@@ -84,18 +91,22 @@ static int intern_frames(struct key_maker *m) {
       key.frame = frame;
       n->of_frame[frame] = intern_node(m, &key);
       if (n->of_frame[frame] == PROFILE_NONE) return -1;
+      if (frame + 1 < n->frames.first[i + 1])
+        n->rows[n->of_frame[frame]].may_inline = 1;
     }
   }
   return 0;
 }
 
-int nodes_init(struct nodes *n, struct profile *p, enum nodes_by by) {
+int nodes_init(struct nodes *n, struct profile *p, enum nodes_by by,
+               int with_modules) {
   struct budget *b = &p->budget;
   memset(n, 0, sizeof *n);
   n->profile = p;
   n->frames.budget = n->paths.budget = n->paths.text.budget = b;
   n->paths.index.budget = b;
-  struct key_maker m = {.nodes = n, .by = by};
+  struct key_maker m = {.nodes = n, .by = by,
+                        .with_modules = with_modules};
   buf_init(&m.scratch, b);
   index_init(&m.index, b);
   int status = -1;
@@ -151,6 +162,8 @@ void nodes_name(const struct nodes *n, uint32_t node, struct buffer *out) {
   }
   if (has_place) put_string(&n->paths, row->file, out);
   if (row->line != 0) buf_printf(out, ":%lld", (long long)row->line);
+  if (row->line != 0 && row->column != 0)
+    buf_printf(out, ":%lld", (long long)row->column);
   if (row->name != 0 || has_place) return;
   if (row->module != 0) put_module(&n->profile->strings, row->module, out);
   else buf_str(out, "<unknown>");

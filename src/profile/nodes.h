@@ -1,8 +1,9 @@
 /*
 ** Which frames a report counts as one: nodes. Decision: identity follows
-** pprof's granularities, so that tables agree with its own, with one
-** exception: pprof's "files" keeps the start lines of functions apart and
-** shows a file many times; here a file is one node.
+** pprof's granularities to the letter, so that tables agree with its own line
+** by line. One consequence looks odd: what has no name (the functions of
+** granularity "file") is told apart by module and start line, so a file may
+** have several rows.
 */
 #ifndef SONDE_PROFILE_NODES_H
 #define SONDE_PROFILE_NODES_H
@@ -20,11 +21,13 @@ enum nodes_by {
 
 struct node {
   uint64_t address;
-  int64_t line;
+  int64_t line, column;
+  int64_t start_line;   /* only with 'module' */
   uint32_t name;        /* string of the profile */
   uint32_t file;        /* string of 'paths' */
-  uint32_t module;      /* string of the profile; only when name is "" */
+  uint32_t module;      /* string of the profile; when name is "" or asked */
   uint32_t frame;       /* the first frame that is this node */
+  uint8_t may_inline;   /* one of its frames is inlined into another */
 };
 
 struct nodes {
@@ -35,8 +38,12 @@ struct nodes {
   struct strtab paths;  /* file names without "./", "//" and ".." */
 };
 
-/* 0, or -1 when memory was refused (nodes_free is still right to call). */
-int nodes_init(struct nodes *n, struct profile *p, enum nodes_by by);
+/*
+** 'with_modules': functions of different modules are different nodes. 0, or
+** -1 when memory was refused (nodes_free is still right to call).
+*/
+int nodes_init(struct nodes *n, struct profile *p, enum nodes_by by,
+               int with_modules);
 void nodes_free(struct nodes *n);
 
 /*

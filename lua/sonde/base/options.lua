@@ -10,6 +10,7 @@
 --      short = "n",             -- one letter: -n
 --      aliases = { "x" },       -- further names
 --      choices = { "a", "b" },  -- the only values; also in help
+--      synonyms = { aa = "a" }, -- other words for values
 --      default = "a",
 --      many = true,             -- may be repeated; the value is a list
 --      min = 1, max = 100 }     -- of numbers
@@ -180,6 +181,7 @@ local function not_a_choice(option, value)
 end
 
 local function judge(option, value)
+  if option.synonyms then value = option.synonyms[value] or value end
   local kind <const> = options.types[option.type]
   if option.choices and not is_choice(option, value) then
     return nil, not_a_choice(option, value)

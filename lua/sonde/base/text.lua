@@ -112,4 +112,13 @@ function text.xml(s)
   return (text.printable(s):gsub("[&<>\"']", ENTITIES))
 end
 
+--- An integer as decimal digits without a sign: above 2^63 too.
+-- @tparam integer value
+-- @treturn string
+function text.unsigned(value)
+  if value >= 0 then return ("%d"):format(value) end
+  local tens <const> = (value >> 1) // 5
+  return ("%d%d"):format(tens, value - tens * 10)
+end
+
 return text

@@ -24,6 +24,18 @@ local BYTES <const> = {
   { name = "kB", worth = 1 << 10, words = { "k", "kb", "kib", "kbyte", "kilobyte" } },
   { name = "B", worth = 1, words = { "b", "byte" } },
 }
+-- Google's unit of processor time; its members are never typed.
+local GCU <const> = {
+  { name = "P*GCU", worth = 1e15, words = { "petagcu" } },
+  { name = "T*GCU", worth = 1e12, words = { "teragcu" } },
+  { name = "G*GCU", worth = 1e9, words = { "gigagcu" } },
+  { name = "M*GCU", worth = 1e6, words = { "megagcu" } },
+  { name = "k*GCU", worth = 1e3, words = { "kilogcu" } },
+  { name = "GCU", worth = 1.0, words = { "gcu" } },
+  { name = "m*GCU", worth = 1e-3, words = { "milligcu" } },
+  { name = "u*GCU", worth = 1e-6, words = { "microgcu" } },
+  { name = "n*GCU", worth = 1e-9, words = { "nanogcu" } },
+}
 local COUNT <const> = {
   { name = "G", worth = 1000000000, words = { "g" } },
   { name = "M", worth = 1000000, words = { "m" } },
@@ -46,6 +58,7 @@ end
 local TIME_WORDS <const> = index_words(TIME)
 local BYTE_WORDS <const> = index_words(BYTES)
 local COUNT_WORDS <const> = index_words(COUNT)
+local GCU_WORDS <const> = index_words(GCU)
 
 local function normal(word)
   word = word:lower()
@@ -59,8 +72,10 @@ end
 local function find(word)
   word = normal(word)
   if #word == 1 and word ~= "s" and word ~= "b" then return nil end
-  if TIME_WORDS[word] then return TIME, TIME_WORDS[word] end
+  local time <const> = TIME_WORDS[word]
+  if time and not time.typed_only then return TIME, time end
   if BYTE_WORDS[word] then return BYTES, BYTE_WORDS[word] end
+  if GCU_WORDS[word] then return GCU, GCU_WORDS[word] end
 end
 
 --- Whether a unit measures time, memory or neither.
@@ -166,7 +181,7 @@ end
 -- @treturn string a unit to give to `units.value`; "" when it has no family
 function units.auto(unit, value)
   local family, own = find(unit)
-  if family == nil then return BARE[normal(unit)] and "" or unit end
+  if family == nil then return BARE[unit] and "" or unit end
   local base <const> = magnitude(value) * own.worth
   for _, member in ipairs(family) do
     if not member.typed_only and base >= member.worth then return member.name end
@@ -214,7 +229,7 @@ end
 function units.value(value, unit, out)
   local from, own = find(unit)
   if from == nil then
-    local suffix <const> = BARE[normal(unit)] and "" or unit
+    local suffix <const> = BARE[unit] and "" or unit
     local text <const> = math.type(value) == "integer" and tostring(value) or number(value)
     return text == "0" and text or text .. suffix
   end
@@ -222,6 +237,19 @@ function units.value(value, unit, out)
   local _, member = find(out)
   local text <const> = number((value + 0.0) * own.worth / member.worth)
   return text == "0" and text or text .. member.name
+end
+
+--- A value in another unit, without its fraction.
+-- @tparam integer value
+-- @tparam string unit its own
+-- @tparam string out of the same family; "" or its own leave it as it is
+-- @treturn integer
+function units.whole(value, unit, out)
+  local from, own = find(unit)
+  local _, member = find(out)
+  if from == nil or member == nil or own.worth == member.worth then return value end
+  local scaled <const> = (value + 0.0) * own.worth / member.worth
+  return math.tointeger(scaled < 0 and math.ceil(scaled) or math.floor(scaled)) or value
 end
 
 --- Prints nanoseconds.

@@ -98,6 +98,21 @@ end
 common.input_argument = { name = "input",
   help = "a trace or profile (.nettrace, .netperf, pprof, folded; also gzip, xz, zip); - is stdin" }
 
+--- The same of verbs that add several profiles up.
+common.input_arguments = { name = "input", many = true,
+  help = common.input_argument.help .. "; several profiles are added up" }
+
+--- Options that make one profile of several.
+common.combine_options = {
+  { name = "base", type = "path", argname = "FILE",
+    help = "subtract this profile: an earlier one of the same process" },
+  { name = "diff_base", type = "path", argname = "FILE",
+    help = "subtract this profile to compare with it: percentages are of it" },
+  { name = "normalize", type = "boolean",
+    help = "scale to the totals of the base before it is subtracted" },
+  { name = "scale", type = "number", argname = "X", help = "multiply all values by this" },
+}
+
 --- Options of verbs that show a profile.
 -- @treturn {table,...} declared options
 function common.profile_options()
@@ -200,14 +215,51 @@ local function view_of_profile(profile, args)
   return profile
 end
 
---- The profile that the options ask for, of an object that was opened.
--- @param object Trace or Profile
--- @tparam table args
--- @treturn Profile
-function common.profile_of(object, args)
-  local profile <const> = common.is_trace(object) and common.check(object:profile {
+local function whole_profile(object, args)
+  return common.is_trace(object) and common.check(object:profile {
     view = args.view, names = args.names, thread = args.thread, process = args.process,
   }) or view_of_profile(object, args)
+end
+
+-- The profile of another input, for what is made of several.
+local function other_profile(path, args, env)
+  return whole_profile(common.open(path, args, env, { view = args.view or "wall" }), args)
+end
+
+local function add_up(first, args, env)
+  if #(args.inputs or {}) < 2 then return first end
+  local profiles = { first }
+  for i = 2, #args.inputs do profiles[i] = other_profile(args.inputs[i], args, env) end
+  local sum, message = common.check(require("sonde").merge(profiles))
+  if message then env:warn(message) end
+  return sum
+end
+
+-- What the options that combine profiles make of the inputs.
+local function combined(first, args, env)
+  local path <const> = args.base or args.diff_base
+  if args.base and args.diff_base then
+    errors.usage("--base and --diff-base exclude each other")
+  end
+  if args.normalize and path == nil then
+    errors.usage("--normalize: needs --base FILE or --diff-base FILE")
+  end
+  local profile = add_up(first, args, env)
+  if args.scale then profile = common.check(profile:scale(args.scale)) end
+  if path == nil then return profile end
+  local view <const> = profile:notes().view
+  profile = common.check(profile:minus(other_profile(path, args, env),
+    { mark = args.diff_base ~= nil, normalize = args.normalize or false }))
+  return view and profile:set_view(view) or profile
+end
+
+--- The profile that the options ask for, of an object that was opened.
+-- @param object Trace or Profile
+-- @tparam table args `inputs` are further ones to add up
+-- @tparam ?table env
+-- @treturn Profile
+function common.profile_of(object, args, env)
+  local profile <const> = combined(whole_profile(object, args), args, env)
   local wanted = {}
   for _, option in ipairs(require("sonde.profile").filters) do
     wanted[option.name] = args[option.name]

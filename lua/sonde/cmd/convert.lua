@@ -13,7 +13,7 @@ local convert = {
 local function run(module, implied, args, env)
   if module == nil then
     errors.usage("neither -o FILE nor --format says what to write",
-      ("sonde convert %s -o flame.svg"):format(args.input))
+      ("sonde convert %s -o flame.svg"):format(args.input[1]))
   end
   for name, value in pairs(implied) do
     if args[name] == nil then args[name] = value end
@@ -26,10 +26,10 @@ local function verb_for(module, implied)
   return common.verb {
     name = convert.name,
     summary = convert.summary,
-    arguments = { common.input_argument },
+    arguments = { common.input_arguments },
     options = function()
       return options.join({ common.output, common.format }, module and module.options or {},
-        common.profile_options())
+        common.profile_options(), common.combine_options)
     end,
     examples = {
       "sonde convert api.nettrace -o flame.svg",

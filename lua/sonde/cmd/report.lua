@@ -16,7 +16,7 @@ local function input_options(module)
   if module.takes == "trace" or module.takes == "any" then
     return options.join(common.time_options, common.input_options)
   end
-  return common.profile_options()
+  return options.join(common.profile_options(), common.combine_options)
 end
 
 local function write_json(module, object, args, env)
@@ -43,7 +43,8 @@ local function object_for(module, args, env)
   end
   if whole then return object end
   if needs == "timeline" then return common.timeline_of(object, args) end
-  return common.profile_of(object, args)
+  return common.check(require("sonde.report").shown(common.profile_of(object, args, env), "profile",
+    module))
 end
 
 --- Runs a report on an input, for every verb that shows one.
@@ -52,7 +53,14 @@ end
 -- @tparam table env
 -- @treturn ?integer exit status
 function report.run(module, args, env)
+  if type(args.input) == "table" then args.inputs, args.input = args.input, args.input[1] end
+  if #(args.inputs or {}) > 1 and module.takes ~= "profile" then
+    errors.usage(("one argument too many: '%s'"):format(args.inputs[2]))
+  end
   local object <const> = object_for(module, args, env)
+  if args.n == nil and module.terminal and env.terminal.out and args.output == nil then
+    args.n = module.terminal.n
+  end
   if args.json and module.rows then return write_json(module, object, args, env) end
   common.write_report(module, object, args, env)
 end
@@ -65,7 +73,8 @@ end
 function report.verb_of(module, path, examples)
   return common.verb {
     name = module.name, path = path, summary = module.summary,
-    arguments = { common.input_argument },
+    arguments = { module.takes == "profile" and common.input_arguments
+      or common.input_argument },
     options = function()
       return options.join(own_options(module), { common.output }, input_options(module))
     end,

@@ -1,11 +1,16 @@
---- The graph of calls for Graphviz: size shows the own value, colour and
--- arrows the value that flows.
+--- The graph of calls for Graphviz, as pprof writes it: size shows the own
+-- value, colour and arrows the value that flows, small boxes the labels.
 -- @module sonde.report.dot
+local call_tree <const> = require "sonde.report.call_tree"
+local legend <const> = require "sonde.report.legend"
+local names <const> = require "sonde.report.names"
+local nodelets <const> = require "sonde.report.nodelets"
 local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
 local text <const> = require "sonde.base.text"
+local trim <const> = require "sonde.report.trim"
 
 local dot = {}
 
@@ -14,145 +19,150 @@ dot.summary = "the graph of calls for Graphviz: dot -Tsvg"
 dot.takes = "profile"
 dot.extensions = { "dot", "gv" }
 dot.options = options.join({
-  { name = "n", type = "integer", short = "n", min = 0,
-    help = "functions to draw, those with the largest cum, 0 for all; 80 otherwise" },
-  { name = "node_min", type = "number", default = 0.5, min = 0, max = 100,
-    argname = "PERCENT", help = "leave out functions below this share of the total" },
-  { name = "edge_min", type = "number", default = 0.1, min = 0, max = 100,
-    argname = "PERCENT", help = "leave out calls below this share of the total" },
-}, scope.options)
+  { name = "n", type = "integer", short = "n", min = 0, aliases = { "nodecount" },
+    help = "functions to draw, the most telling ones, 0 for all; 80 otherwise" },
+  { name = "call_tree", type = "boolean", default = false,
+    help = "a node for each way to a function, not one for each function" },
+}, options.select(nodes.options, { "by" }), trim.options, scope.options)
 
 local magnitude <const> = scope.magnitude
-local MAX_LINE <const> = 60
 local DEFAULT_NODES <const> = 80
+local HELP <const> = "\nSee https://git.io/JfYMW for how to read the graph"
 
--- A word of the dot language. What came from outside is printable already, so
--- the only line breaks are those that `breaks` asks for.
-local function quoted(words)
-  return '"' .. words:gsub('[\\"]', "\\%0") .. '"'
-end
-
-local function lines_quoted(lines, ending)
-  local escaped = {}
-  for i, line in ipairs(lines) do escaped[i] = line:gsub('[\\"]', "\\%0") .. ending end
-  return '"' .. table.concat(escaped) .. '"'
-end
-
--- A name on two lines: where it is, and what it is. The last point or "::"
--- before arguments divides them.
-local function name_lines(name)
-  name = scope.name(name)
-  local head <const> = name:match("^[^(<%[]*")
-  local at, width
-  for point, sign in head:gmatch("()([.:]+)") do
-    if point > 1 and #sign <= 2 and point + #sign <= #head then at, width = point, #sign end
+-- A text that may stand in quotes. A line break is one to the left there.
+local function escape(words)
+  local lines = {}
+  for line in (words .. "\n"):gmatch("(.-)\n") do
+    lines[#lines + 1] = (text.printable(line):gsub('[\\"]', "\\%0"))
   end
-  if at == nil then return { text.cut_middle(name, MAX_LINE) } end
-  return {
-    text.cut_middle(name:sub(1, at - 1), MAX_LINE),
-    text.cut_middle(name:sub(at + width), MAX_LINE),
-  }
+  return table.concat(lines, "\\l")
 end
 
--- From grey (nothing) to red (all of it), to green for negative values.
-local function colour(value, total, pale)
-  local part = total == 0 and 0 or math.min(1, math.abs((value + 0.0) / total))
-  part = part ^ 0.4
-  local low, high = 0x70, 0xb8
-  if pale then low, high = 0xe8 - math.floor(0x28 * part), 0xf2 end
-  local strong = math.floor(low + (high - low) * part)
-  local weak = math.floor(pale and low or low * (1 - part))
-  if value < 0 then return ("#%02x%02x%02x"):format(weak, strong, weak) end
-  return ("#%02x%02x%02x"):format(strong, weak, weak)
-end
-
-local function by_cum(a, b)
-  local x, y = magnitude(a.cum), magnitude(b.cum)
-  if x ~= y then return x > y end
-  x, y = magnitude(a.flat), magnitude(b.flat)
-  if x ~= y then return x > y end
-  return a.name < b.name
-end
-
--- A share of the signed sum of flat values: what pprof cuts at.
-local function cutoff(graph, percent)
-  local sum = 0
-  for _, node in ipairs(graph.nodes) do sum = sum + node.flat end
-  return math.abs(math.floor((sum + 0.0) * percent / 100))
-end
-
--- The frames of the functions that are drawn, as a mask, and how many
--- functions are not.
-local function choose(about, opts)
-  local graph <const> = about.profile:graph { type = about.index, node_of = true }
-  local least <const>, most <const> = cutoff(graph, opts.node_min), opts.n or DEFAULT_NODES
-  local order, kept, n = table.move(graph.nodes, 1, #graph.nodes, 1, {}), {}, 0
-  table.sort(order, by_cum)
-  for _, node in ipairs(order) do
-    if most ~= 0 and n == most then break end
-    if magnitude(node.cum) >= least then kept[node], n = true, n + 1 end
+-- The parts of a name that say most, each on a line of its own.
+local function name_lines(node)
+  local name = escape(names.shortened(node.function_name))
+  name = name:gsub("::", "\\n"):gsub("%[%.%.%.%]", "[…]"):gsub("%.", "\\n")
+  local parts = {}
+  if node.address ~= 0 then parts[1] = ("%016x"):format(node.address) end
+  if name ~= "" then parts[#parts + 1] = name end
+  local file <const> = escape(node.file:match("([^/]*)/*$"))
+  if node.line ~= 0 then
+    parts[#parts + 1] = ("%s:%d"):format(file, node.line)
+  elseif file ~= "" then
+    parts[#parts + 1] = file
+  elseif name == "" then
+    parts[#parts + 1] = escape(node.name:match("%[[^%[%]]*%]$") or "<unknown>")
   end
-  local bytes = {}
-  for i, number in ipairs(graph.node_of) do
-    bytes[i] = kept[graph.nodes[number]] and "\1" or "\0"
-  end
-  return table.concat(bytes), #order - n, cutoff(graph, opts.edge_min)
+  return table.concat(parts, "\\n") .. "\\n"
+end
+
+-- From green (-1) over grey to red (1), pale for areas.
+local function colour(score, pale)
+  local saturation, value = pale and 0.1 or 1.0, pale and 0.93 or 0.7
+  score = math.max(-1.0, math.min(1.0, score))
+  if math.abs(score) < 0.2 then saturation = saturation * math.abs(score) / 0.2 end
+  local strength <const> = math.abs(score) ^ (1.0 - 0.7)
+  local weak <const> = value * (1 - saturation * strength)
+  local red, green = value, weak
+  if score < 0 then red, green = weak, value end
+  local function byte(x) return math.floor(x * 255.0) end
+  return ("#%02x%02x%02x"):format(byte(red), byte(green), byte(value * (1 - saturation)))
+end
+
+local function share(about, value)
+  if about.whole == 0 then return 0.0 end
+  return (value + 0.0) / magnitude(about.whole)
 end
 
 local function trimmed(about, value)
   return (about:percent(value):gsub("^ +", ""))
 end
 
-local function write_node(to, about, node, number, largest)
-  local lines = name_lines(node.name)
-  lines[#lines + 1] = ("%s (%s)"):format(about:value(node.flat), trimmed(about, node.flat))
-  if node.cum ~= node.flat then
-    lines[#lines + 1] = ("of %s (%s)"):format(about:value(node.cum), trimmed(about, node.cum))
+local function value_lines(about, node)
+  if node.flat == 0 then
+    if node.cum == 0 then return "0" end
+    return ("0 of %s (%s)"):format(about:value(node.cum), trimmed(about, node.cum))
   end
+  local words <const> = ("%s (%s)"):format(about:value(node.flat), trimmed(about, node.flat))
+  if node.cum == node.flat then return words end
+  return ("%s\\nof %s (%s)"):format(words, about:value(node.cum), trimmed(about, node.cum))
+end
+
+local function write_node(to, about, node, number, largest)
   local size = 8
-  if largest > 0 then size = size + math.ceil(16 * (magnitude(node.flat) / largest) ^ 0.5) end
-  local label <const> = lines_quoted(lines, "\\n")
-  to:putf('N%d [label=%s id="node%d" fontsize=%d tooltip=%s color="%s" fillcolor="%s"]\n',
-    number, label, number, size,
-    quoted(("%s (%s)"):format(text.printable(node.name), about:value(node.cum))),
-    colour(node.cum, about.whole), colour(node.cum, about.whole, true))
+  if largest > 0 and node.flat ~= 0 then
+    size = size + math.ceil(16.0 * (magnitude(node.flat) / largest) ^ 0.5)
+  end
+  local score <const> = share(about, node.cum)
+  to:putf('N%d [label="%s%s" id="node%d" fontsize=%d shape=box tooltip="%s (%s)" color="%s" '
+    .. 'fillcolor="%s"]\n', number, name_lines(node), value_lines(about, node), number, size,
+    escape(node.name), about:value(node.cum), colour(score, false), colour(score, true))
 end
 
-local function write_edge(to, about, edge, rows)
-  local part <const> = about.whole == 0 and 0 or magnitude(edge.value) / about.whole
-  local words <const> = quoted(("%s -> %s (%s)"):format(
-    text.printable(rows[edge.from].name), text.printable(rows[edge.to].name),
-    about:value(edge.value)))
-  to:putf('N%d -> N%d [label=" %s%s" weight=%d penwidth=%d color="%s" tooltip=%s '
-    .. "labeltooltip=%s%s]\n", edge.from, edge.to, about:value(edge.value),
-    edge.inline and "\\n (inline)" or "", 1 + math.floor(math.min(100, part * 100)),
-    1 + math.floor(math.min(5, part * 5)), colour(edge.value, about.whole), words, words,
-    edge.residual and ' style="dotted"' or "")
+-- A share of the total in whole steps, at most all of them.
+local function steps(about, value, n)
+  if about.whole == 0 then return 1 end
+  return 1 + math.min(n, math.floor(magnitude(value) * (n + 0.0) / magnitude(about.whole)))
 end
 
-local function write_legend(to, about, graph, dropped)
-  local lines = about:header()
-  lines[#lines + 1] = ("Showing %d functions, %d left out; %s"):format(#graph.nodes, dropped,
-    about:denominator())
-  to:putf('subgraph cluster_legend { "legend" [shape=box fontsize=16 label=%s tooltip=%s] }\n',
-    lines_quoted(lines, "\\l"), quoted(about:title()))
+local function edge_attributes(about, edge)
+  local list = { ('label=" %s%s"'):format(about:value(edge.value),
+    edge.inline and "\\n (inline)" or "") }
+  local weight <const>, width <const> = steps(about, edge.value, 100), steps(about, edge.value, 5)
+  if weight > 1 then list[#list + 1] = "weight=" .. weight end
+  if width > 1 then list[#list + 1] = "penwidth=" .. width end
+  if about.whole ~= 0 then
+    list[#list + 1] = ('color="%s"'):format(colour(share(about, edge.value), false))
+  end
+  return list
 end
 
-local function by_value(a, b)
-  local x, y = magnitude(a.value), magnitude(b.value)
-  if x ~= y then return x > y end
-  if a.from ~= b.from then return a.from < b.from end
-  return a.to < b.to
+local function write_edge(to, about, edge)
+  local list <const> = edge_attributes(about, edge)
+  local words <const> = ('"%s %s %s (%s)"'):format(escape(edge.from.name),
+    edge.residual and "..." or "->", escape(edge.to.name), about:value(edge.value))
+  list[#list + 1] = ("tooltip=%s labeltooltip=%s"):format(words, words)
+  if edge.residual then list[#list + 1] = 'style="dotted"' end
+  if edge.from.has_nodelets then list[#list + 1] = "minlen=2" end
+  to:putf("N%d -> N%d [%s]\n", edge.from.number, edge.to.number, table.concat(list, " "))
 end
 
-local function write_graph(to, about, graph, edge_least)
+local function write_legend(to, about, graph, opts, title)
+  local lines <const> = legend.lines(about, graph, opts)
+  lines[#lines + 1] = HELP
+  local escaped = {}
+  for i, line in ipairs(lines) do escaped[i] = escape(line) end
+  to:putf('subgraph cluster_L { "%s" [shape=box fontsize=16 label="%s\\l"%s] }\n',
+    escaped[1], table.concat(escaped, "\\l"), title ~= "" and (' tooltip="%s"'):format(title) or "")
+end
+
+local function write_nodes(to, about, graph, tags_of)
   local largest = 0
   for _, node in ipairs(graph.nodes) do largest = math.max(largest, magnitude(node.flat)) end
-  for i, node in ipairs(graph.nodes) do write_node(to, about, node, i, largest) end
-  table.sort(graph.edges, by_value)
-  for _, edge in ipairs(graph.edges) do
-    if magnitude(edge.value) >= edge_least then write_edge(to, about, edge, graph.nodes) end
+  for i, node in ipairs(graph.nodes) do
+    node.number = i
+    write_node(to, about, node, i, largest)
+    local lines <const> = nodelets.lines(about, node, tags_of(node), i, graph.tag_cutoff)
+    node.has_nodelets = lines ~= ""
+    to:put(lines)
   end
+end
+
+local function write_edges(to, about, graph)
+  local edges = {}
+  for _, node in ipairs(graph.nodes) do
+    table.move(node.outs, 1, #node.outs, #edges + 1, edges)
+  end
+  table.sort(edges, trim.heavier)
+  for _, edge in ipairs(edges) do write_edge(to, about, edge) end
+end
+
+local function graph_of(about, opts, tags_of)
+  return trim.graph(about, opts, {
+    n = DEFAULT_NODES, edges = true, visual = true, tags = true, detail = true,
+    tag_count = function(node, cutoff) return nodelets.count(tags_of(node), cutoff) end,
+    tree = opts.call_tree and call_tree or nil,
+  })
 end
 
 --- Writes the graph.
@@ -165,15 +175,16 @@ end
 function dot.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local mask, dropped, edge_least = choose(about, opts)
-  local graph <const> = profile:graph { type = about.index, edges = true, keep = mask }
-  about:choose_unit(nodes.smallest(graph.nodes))
+  local tags_of <const> = nodelets.maker(profile, escape)
+  local graph <const> = graph_of(about, opts, tags_of)
+  about:choose_unit(trim.smallest(graph.nodes))
   local to <const> = sink.new(out)
-  to:putf("digraph %s {\n", quoted(about:title()))
-  to:put('node [style=filled shape=box fillcolor="#f8f8f8" fontname="sans-serif"]\n')
-  to:put('edge [fontname="sans-serif"]\n')
-  write_legend(to, about, graph, dropped)
-  write_graph(to, about, graph, edge_least)
+  local title <const> = escape(legend.program(profile))
+  to:putf('digraph "%s" {\nnode [style=filled fillcolor="#f8f8f8"]\n',
+    title ~= "" and title or "unnamed")
+  write_legend(to, about, graph, opts, title)
+  write_nodes(to, about, graph, tags_of)
+  write_edges(to, about, graph)
   to:put("}\n")
   return to:finish()
 end

@@ -111,6 +111,17 @@ local function choose(given)
   return nil, "neither a format nor a file name says what to write", "not_found"
 end
 
+--- What a report shows of an object: of a profile not the frames that it
+-- calls uninteresting itself, unless the report is a format that keeps all.
+-- @param object
+-- @tparam string kind
+-- @tparam table module
+-- @return the object
+function reports.shown(object, kind, module)
+  if kind ~= "profile" or module.keeps_all then return object end
+  return object:interesting()
+end
+
 --- Writes an object, as its method `write` does.
 -- @param object
 -- @tparam string kind "profile", "timeline" or "diff"
@@ -137,6 +148,8 @@ function reports.write(object, kind, given, where)
   local opts <const> = options.check(module.options, own, where)
   local write, message, why = writer_for(module, kind, opts)
   if write == nil then return nil, message, why end
+  object, message, why = reports.shown(object, kind, module)
+  if object == nil then return nil, message, why end
   if path == nil or path == "-" then return write(object, opts, out or io.stdout) end
   return files.write(path, function(file) return write(object, opts, file) end)
 end

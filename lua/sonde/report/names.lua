@@ -42,6 +42,37 @@ function names.short(name)
   return short ~= "" and short or name
 end
 
+-- What pprof takes off a name before it draws it: C++'s anonymous namespace,
+-- the version in a Go module's path, the path itself, packages and arguments
+-- of Java, namespaces of C++.
+local ANONYMOUS <const> = "^%(anonymous namespace%)::"
+local patterns
+local function shortening_patterns()
+  local rex <const> = require "rex_pcre2"
+  patterns = patterns or {
+    version = rex.new [[^(.*?)/v(?:[2-9]|[1-9][0-9]+)([./].*)$]],
+    rex.new [[^(?:[\w\-\.]+\/)+(.+)]],
+    rex.new [[^(?:[a-z]\w*\.)*([A-Z][\w\$]*\.(?:<init>|[a-z][\w\$]*(?:\$\d+)?))(?:(?:\()|$)]],
+    rex.new [[^(?:[_a-zA-Z]\w*::)+(_*[A-Z]\w*::~?[_a-zA-Z]\w*(?:<.*>)?)]],
+  }
+  return patterns
+end
+
+--- A name as pprof shortens it for pictures.
+-- @tparam string name
+-- @treturn string
+function names.shortened(name)
+  local all <const> = shortening_patterns()
+  name = name:gsub(ANONYMOUS, "")
+  local before, after = all.version:match(name)
+  if before then name = before .. after end
+  for _, pattern in ipairs(all) do
+    local kept = pattern:match(name)
+    if kept then return kept end
+  end
+  return name
+end
+
 --- A table that makes something of each name once: `made[name]`.
 -- @tparam function make
 -- @treturn table

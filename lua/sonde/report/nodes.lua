@@ -3,6 +3,7 @@
 -- @module sonde.report.nodes
 local calls <const> = require "sonde.report.calls"
 local scope <const> = require "sonde.report.scope"
+local trim <const> = require "sonde.report.trim"
 
 local nodes = {}
 
@@ -16,6 +17,9 @@ local NOUNS <const> = {
 nodes.options = {
   { name = "by", type = "string", default = "function", argname = "WHAT",
     choices = { "function", "filefunction", "file", "line", "address", "module" },
+    synonyms = { functions = "function", filefunctions = "filefunction", files = "file",
+      lines = "line", addresses = "address", modules = "module" },
+    aliases = { "granularity" },
     help = "a row for each function, file, line, address or module" },
   { name = "label", type = "string", argname = "KEY",
     help = "a row for each value of this label (thread, type, …) instead" },
@@ -46,17 +50,29 @@ function nodes.list(profile, index, opts)
   return list
 end
 
---- The least magnitude among rows that is not 0: what a table's unit must
--- still show.
--- @tparam {table,...} list of rows
--- @treturn integer 0 when all are 0
-function nodes.smallest(list)
-  local smallest = 0
-  for _, node in ipairs(list) do
-    local value = scope.magnitude(node.flat ~= 0 and node.flat or node.cum)
-    if value > 0 and (smallest == 0 or value < smallest) then smallest = value end
+-- "Dropped 3 nodes (cum <= 0.02s)": pprof's words for what was left out.
+local function dropped(n, noun, word, value)
+  return ("Dropped %d %s%s (%s <= %s)"):format(n, noun, n == 1 and "" or "s", word, value)
+end
+
+--- The lines that say how much of a profile a table shows.
+-- @param about a scope, whose unit has been chosen
+-- @tparam table opts checked options
+-- @tparam table graph as of `trim.graph`
+-- @treturn {string,...}
+function nodes.shown(about, opts, graph)
+  local sum = 0
+  for _, node in ipairs(graph.nodes) do sum = sum + node.flat end
+  local lines = {
+    ("Showing %d of %d %s, %s (%s) of %s; %s"):format(#graph.nodes, graph.n_all,
+      nodes.noun(opts), about:value(sum), (about:percent(sum):gsub("^ +", "")),
+      about:value(about.whole), about:denominator()),
+  }
+  if graph.dropped > 0 then
+    lines[2] = dropped(graph.dropped, "node", "cum",
+      about:value(trim.cutoff(about, opts.node_fraction)))
   end
-  return smallest
+  return lines
 end
 
 return nodes

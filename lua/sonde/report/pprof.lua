@@ -6,6 +6,7 @@ pprof.name = "pprof"
 pprof.summary = "pprof's format (profile.proto), for go tool pprof"
 pprof.takes = "profile"
 pprof.binary = true
+pprof.keeps_all = true
 pprof.extensions = { "pb.gz", "pprof", "pb" }
 pprof.options = {
   { name = "gzip", type = "boolean", default = true,

@@ -16,14 +16,25 @@ local MAX_NOTES <const> = 12
 local MAX_NOTE_LENGTH <const> = 300
 local MAX_NAME_LENGTH <const> = 400
 
+--- A number without its fraction.
+-- @tparam number x
+-- @treturn number
+function scope.truncate(x)
+  return x < 0 and math.ceil(x) or math.floor(x)
+end
+
 --- Options that every report has which shows values of one sample type.
 scope.options = {
   { name = "type", type = "string", argname = "NAME",
-    help = "sample type to measure; the profile's default one otherwise" },
+    help = "sample type to measure, by name or number (from 0); else the profile's default" },
   { name = "unit", type = "string", argname = "UNIT", default = "auto",
     help = "unit to print: ns us ms s hrs, B kB MB GB TB PB, or auto" },
-  { name = "relative", type = "boolean", default = false,
+  { name = "relative", type = "boolean", default = false, aliases = { "relative_percentages" },
     help = "percentages of what the filters left, not of the whole" },
+  { name = "mean", type = "boolean", default = false,
+    help = "the mean: values divided by those of the first sample type" },
+  { name = "divide_by", type = "number", argname = "X",
+    help = "divide what is printed by this" },
 }
 
 --- The option of reports that cannot show negative values.
@@ -46,22 +57,29 @@ local function type_names(types)
   return table.concat(list, ", ")
 end
 
+local function type_named(types, wanted)
+  for i, entry in ipairs(types) do
+    if entry.type == wanted then return i end
+  end
+end
+
 --- Finds a sample type.
--- As in pprof, "space" also means "inuse_space".
+-- As in pprof, a number counts from 0, and "inuse_space" also means "space";
+-- the other way round too.
 -- @param profile
 -- @tparam ?string wanted its name; nil for the default
--- @treturn ?integer index
+-- @treturn ?integer index, from 1
 -- @treturn ?string message
 -- @treturn ?string code `not_found`
 function scope.find_type(profile, wanted)
   local types <const> = profile:types()
   if #types == 0 then return nil, "the profile has no sample types", "not_found" end
   if wanted == nil then return profile:info().default_type or #types end
-  for _, name in ipairs { wanted, "inuse_" .. wanted } do
-    for i, entry in ipairs(types) do
-      if entry.type == name then return i end
-    end
-  end
+  local found <const> = type_named(types, wanted)
+    or type_named(types, (wanted:gsub("^inuse_", ""))) or type_named(types, "inuse_" .. wanted)
+  if found then return found end
+  local number <const> = wanted:match("^%d+$") and math.tointeger(tonumber(wanted))
+  if number and number < #types then return number + 1 end
   return nil, ("no sample type '%s': the profile has %s"):format(
     text.printable(wanted), type_names(types)), "not_found"
 end
@@ -114,8 +132,10 @@ function scope.new(profile, opts)
   }, Scope)
   if self.n == 0 then return nil, self:nothing(), "no_samples" end
   self.unknown_default = opts.type == nil and unknown_default(self) or nil
-  self.total = profile:total(index, true)
-  self.whole = not opts.relative and notes.whole and notes.whole[index] or self.total
+  self.mean, self.divide_by = opts.mean, opts.divide_by
+  self.total = profile:whole(index, opts.mean)
+  local wholes <const> = opts.mean and notes.whole_mean or notes.whole
+  self.whole = not opts.relative and wholes and wholes[index] or self.total
   return self
 end
 
@@ -165,38 +185,33 @@ function Scope:sign(asked, advice)
     advice or "choose sign = positive or negative"), "unavailable"
 end
 
+-- A value as it is printed: divided when that was asked for.
+local function divided(self, value)
+  if self.divide_by == nil then return value end
+  return math.tointeger(scope.truncate(value * (1 / self.divide_by))) or value
+end
+
 --- The unit that a set of values is printed in, from now on.
 -- @tparam integer smallest least magnitude among them that is not 0
 function Scope:choose_unit(smallest)
-  if self.out_unit == "auto" then
-    self.out_unit = units.choose(self.unit, smallest, self.total)
-  end
+  if self.out_unit ~= "auto" then return end
+  if smallest == 0 then smallest = self.whole end
+  self.out_unit = units.choose(self.unit, divided(self, smallest), divided(self, self.whole))
+  if self.out_unit == "" then self.out_unit = "auto" end
 end
 
 --- A value as text.
 -- @tparam integer value
 -- @treturn string
 function Scope:value(value)
-  return units.value(value, self.unit, self.out_unit)
+  return units.value(divided(self, value), self.unit, self.out_unit)
 end
 
---- A value as text in a column, which is as wide as the total needs.
+--- A value as text in a column of ten, as in pprof's tables.
 -- @tparam integer value
 -- @treturn string
 function Scope:column(value)
-  return self:pad(self:value(value))
-end
-
---- A text in a column of values.
--- @tparam string words
--- @treturn string
-function Scope:pad(words)
-  local width = self.width
-  if width == nil then
-    width = math.max(10, #self:value(self.total), #self:value(self.whole))
-    self.width = width
-  end
-  return (" "):rep(width - #words) .. words
+  return ("%10s"):format(self:value(value))
 end
 
 --- A value's share of the whole as text.
@@ -206,10 +221,16 @@ function Scope:percent(value)
   return units.percent(value, self.whole)
 end
 
+--- The name of what is measured: "cpu", "mean_cpu".
+-- @treturn string
+function Scope:type_name()
+  return (self.mean and "mean_" or "") .. self.type
+end
+
 --- What is measured, in a few words: "wall (nanoseconds)".
 -- @treturn string
 function Scope:title()
-  local title = ("%s (%s)"):format(text.printable(self.type), text.printable(self.unit))
+  local title = ("%s (%s)"):format(text.printable(self:type_name()), text.printable(self.unit))
   if self.view and self.view ~= self.type then
     title = ("%s, %s"):format(self.view, title)
   end

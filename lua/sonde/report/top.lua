@@ -4,6 +4,7 @@ local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
+local trim <const> = require "sonde.report.trim"
 
 local top = {}
 
@@ -12,38 +13,31 @@ top.summary = "functions by their own value (flat) and with their callees (cum)"
 top.takes = "profile"
 top.extensions = {}
 top.options = options.join({
-  { name = "n", type = "integer", short = "n", min = 0,
-    help = "rows to print, 0 for all; 20 otherwise" },
+  { name = "n", type = "integer", short = "n", min = 0, aliases = { "nodecount" },
+    help = "rows to print, 0 for all; on a terminal 20 otherwise" },
   { name = "cum", type = "boolean", default = false,
     help = "sort by the value with callees" },
-}, nodes.options, scope.options)
+}, nodes.options, trim.options, scope.options)
+top.terminal = { n = 20 }
 
-local DEFAULT_ROWS <const> = 20
-
-local function order(first, second)
-  local magnitude <const> = scope.magnitude
-  return function(a, b)
-    local x, y = magnitude(a[first]), magnitude(b[first])
-    if x ~= y then return x > y end
-    if a.name ~= b.name then return a.name < b.name end
-    return magnitude(a[second]) > magnitude(b[second])
-  end
-end
-
-local BY_FLAT <const> = order("flat", "cum")
-local BY_CUM <const> = order("cum", "flat")
-
--- The rows that have a value, sorted, at most `n` of them (0: all); and how
--- many there are.
-local function sorted(about, opts, n)
+-- The rows of a label's values; none of them is left out for being small.
+local function label_rows(about, opts)
   local list = {}
   for _, node in ipairs(nodes.list(about.profile, about.index, opts)) do
-    if node.flat ~= 0 or node.cum ~= 0 then list[#list + 1] = node end
+    if node.flat ~= 0 then
+      node.ins, node.outs = {}, {}
+      list[#list + 1] = node
+    end
   end
-  table.sort(list, opts.cum and BY_CUM or BY_FLAT)
-  local all <const> = #list
-  for i = all, (n == 0 and all or n) + 1, -1 do list[i] = nil end
-  return list, all
+  local n_all <const> = #list
+  table.sort(list, trim.BY_FLAT)
+  if (opts.n or 0) > 0 then list = table.move(list, 1, math.min(opts.n, n_all), 1, {}) end
+  return { nodes = list, n_all = n_all, dropped = 0 }
+end
+
+local function graph_of(about, opts)
+  if opts.label then return label_rows(about, opts) end
+  return trim.graph(about, opts)
 end
 
 --- The rows as plain tables.
@@ -56,7 +50,8 @@ function top.list(profile, opts)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
   local list = {}
-  for i, node in ipairs((sorted(about, opts, opts.n or 0))) do
+  local all <const> = setmetatable({ node_fraction = 0 }, { __index = opts })
+  for i, node in ipairs(graph_of(about, all).nodes) do
     list[i] = { name = node.name, flat = node.flat, cum = node.cum, unit = about.unit }
   end
   return list, about
@@ -81,12 +76,12 @@ end
 
 local function write_rows(to, about, list)
   local sum = 0
-  to:putf("%s  flat%%   sum%% %s   cum%%\n", about:pad("flat"), about:pad("cum"))
+  to:put("      flat  flat%   sum%        cum   cum%\n")
   for _, node in ipairs(list) do
     sum = sum + node.flat
-    to:putf("%s %s %s %s %s  %s\n", about:column(node.flat), about:percent(node.flat),
+    to:putf("%s %s %s %s %s  %s%s\n", about:column(node.flat), about:percent(node.flat),
       about:percent(sum), about:column(node.cum), about:percent(node.cum),
-      scope.name(node.name))
+      scope.name(node.name), trim.mark(node))
   end
 end
 
@@ -100,16 +95,12 @@ end
 function top.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local list, all = sorted(about, opts, opts.n or DEFAULT_ROWS)
-  about:choose_unit(nodes.smallest(list))
-  local shown = 0
-  for _, node in ipairs(list) do shown = shown + node.flat end
+  local graph <const> = graph_of(about, opts)
+  about:choose_unit(trim.smallest(graph.nodes))
   local to <const> = sink.new(out)
   to:lines(about:header())
-  to:putf("Showing %d of %d %s, %s (%s) of %s; %s\n", #list, all,
-    nodes.noun(opts), about:value(shown),
-    (about:percent(shown):gsub("^ +", "")), about:value(about.whole), about:denominator())
-  write_rows(to, about, list)
+  to:lines(nodes.shown(about, opts, graph))
+  write_rows(to, about, graph.nodes)
   return to:finish()
 end
 

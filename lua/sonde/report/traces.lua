@@ -1,7 +1,9 @@
 --- Every stack with its value and its labels, innermost frame first.
 -- @module sonde.report.traces
 local json <const> = require "sonde.base.json"
+local labels <const> = require "sonde.report.labels"
 local names <const> = require "sonde.report.names"
+local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
@@ -16,8 +18,7 @@ traces.extensions = {}
 traces.options = options.join({
   { name = "n", type = "integer", short = "n", min = 0,
     help = "only the heaviest samples, this many; all in their order otherwise" },
-}, options.select(scope.options, { "type", "unit" }))
-
+}, options.select(nodes.options, { "by" }), scope.options)
 
 -- Which samples are among the `n` heaviest: the set of their numbers.
 local function heaviest(profile, index, n)
@@ -35,41 +36,60 @@ local function heaviest(profile, index, n)
   return chosen
 end
 
--- Calls `use(stack, values, labels)` for the samples to show.
+-- Calls `use(stack, values, labels, set)` for the samples to show.
 local function each(profile, about, n, use)
   if n == nil or n == 0 then
-    for stack, values, labels in profile:samples() do use(stack, values, labels) end
+    for stack, values, by_key, set in profile:samples() do use(stack, values, by_key, set) end
     return
   end
   local chosen, kept, i = heaviest(profile, about.index, n), {}, 0
-  for stack, values, labels in profile:samples() do
+  for stack, values, by_key, set in profile:samples() do
     i = i + 1
-    if chosen[i] then kept[chosen[i]] = { stack, values, labels } end
+    if chosen[i] then kept[chosen[i]] = { stack, values, by_key, set } end
   end
-  for _, sample in ipairs(kept) do use(sample[1], sample[2], sample[3]) end
+  for _, sample in ipairs(kept) do use(table.unpack(sample, 1, 4)) end
 end
 
-local function sorted_keys(labels)
-  local keys = {}
-  for key in pairs(labels or {}) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
+local RULE <const> = ("-"):rep(11) .. "+" .. ("-"):rep(55) .. "\n"
 
-local function write_labels(to, about, labels)
-  for _, key in ipairs(sorted_keys(labels)) do
-    local words = {}
-    for i, value in ipairs(labels[key]) do words[i] = text.printable(tostring(value)) end
-    to:putf("%s:  %s\n", about:pad(text.printable(key)), table.concat(words, " "))
-  end
-end
-
--- The line of each frame below the first, made once.
-local function frame_lines(about, frames)
-  local blank <const> = about:pad("")
-  return names.memo(function(frame)
-    return ("%s   %s\n"):format(blank, scope.name(names.of(frames, frame)))
+-- The lines of each set of labels, made once: texts first, then numbers.
+local function label_lines(profile)
+  local rows <const> = profile:label_rows()
+  local unit_of <const> = labels.units(profile, rows)
+  return names.memo(function(set)
+    local texts, numbers = labels.split(rows[set])
+    local first, second = {}, {}
+    for key, values in pairs(texts) do
+      for i, value in ipairs(values) do values[i] = text.printable(value) end
+      first[#first + 1] = ("%10s:  %s\n"):format(text.printable(key), table.concat(values, " "))
+    end
+    for key, list in pairs(numbers) do
+      local words = {}
+      for i, label in ipairs(list) do words[i] = labels.number(label.value, unit_of[key]) end
+      second[#second + 1] = ("%10s:  %s\n"):format(text.printable(key), table.concat(words, " "))
+    end
+    table.sort(first)
+    table.sort(second)
+    return table.concat(first) .. table.concat(second)
   end)
+end
+
+-- The name of each frame, made once, with a mark when it was inlined.
+local function frame_words(profile, by)
+  local frames <const>, called <const> = profile:frames(), profile:frame_names(by)
+  return names.memo(function(frame)
+    local inlined <const> = frames.location[frame] == frames.location[frame + 1]
+    return scope.name(called[frame]) .. (inlined and " (inline)" or "") .. "\n"
+  end)
+end
+
+-- What a sample's line shows, each in the unit that suits it.
+local function value_of(about, values)
+  local value = values[about.index]
+  if about.mean and values[1] ~= 0 then
+    value = math.tointeger(scope.truncate(value / values[1])) or value
+  end
+  return value
 end
 
 --- Writes the stacks.
@@ -82,20 +102,21 @@ end
 function traces.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local line_of <const> = frame_lines(about, profile:frames())
-  local rule <const> = ("-"):rep(#about:pad("") + 1) .. "+" .. ("-"):rep(55) .. "\n"
+  local words_of <const>, label_of <const> = frame_words(profile, opts.by), label_lines(profile)
+  local blank <const> = (" "):rep(13)
   local to <const> = sink.new(out)
   to:lines(about:header())
-  each(profile, about, opts.n, function(stack, values, labels)
-    to:put(rule)
-    write_labels(to, about, labels)
-    local head <const> = about:column(values[about.index])
-    if #stack == 0 then to:putf("%s   %s\n", head, names.NO_STACK) end
+  each(profile, about, opts.n, function(stack, values, _, set)
+    if #stack == 0 then return end
+    to:put(RULE)
+    to:put(label_of[set])
+    local head <const> = ("%10s   "):format(about:value(value_of(about, values)))
     for i, frame in ipairs(stack) do
-      to:put(i == 1 and head .. line_of[frame]:sub(#head + 1) or line_of[frame])
+      to:put(i == 1 and head or blank)
+      to:put(words_of[frame])
     end
   end)
-  to:put(rule)
+  to:put(RULE)
   return to:finish()
 end
 
@@ -112,7 +133,7 @@ function traces.rows(profile, opts)
   local frames <const> = profile:frames()
   return coroutine.wrap(function()
     local schema = 1
-    each(profile, about, opts.n, function(stack, values, labels)
+    each(profile, about, opts.n, function(stack, values, by_key)
       local list = json.array {}
       for i, frame in ipairs(stack) do
         list[i] = {
@@ -120,7 +141,7 @@ function traces.rows(profile, opts)
         }
       end
       coroutine.yield { schema = schema, value = values[about.index], unit = about.unit,
-        frames = list, labels = labels and json.object(labels) }
+        frames = list, labels = by_key and json.object(by_key) }
       schema = nil
     end)
   end)
