@@ -49,14 +49,35 @@ local function progress_of(path, env)
   end, status
 end
 
-local function open_input(path, number, names, args, env)
+-- The first time, only the events of samples are wanted; a stream is read once.
+local function open_first(path, args, env)
   local progress, status = progress_of(path, env)
-  local object <const> = common.open(path, { limit = args.limit }, env, { progress = progress })
+  local object <const> = common.open(path, { limit = args.limit }, env, {
+    progress = progress, view = path ~= "-" and "wall" or nil,
+  })
   status(nil)
+  return object
+end
+
+-- What is wrong with the file was told when it was opened first.
+local function open_all(path, args, env)
+  local progress, status = progress_of(path, env)
+  local object <const> = common.opened(require("sonde").open(path, {
+    limit = args.limit, progress = progress,
+  }))
+  status(nil)
+  return object
+end
+
+local function open_input(path, number, names, args, env)
   local session <const> = require "sonde.shell.session"
+  local object <const> = open_first(path, args, env)
   local input <const> = session.input(object, ("inputs[%d]"):format(number), names[number])
   local _, resolved = require("sonde.c.core").path_info(path)
   input.path = resolved or path
+  if input.is_trace and path ~= "-" then
+    input.load = function() return open_all(path, args, env) end
+  end
   return input
 end
 

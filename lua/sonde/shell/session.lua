@@ -50,7 +50,8 @@ end
 -- @param object
 -- @tparam string expression Lua text that gives it in a saved script
 -- @tparam string name for the prompt
--- @treturn table `object expression name is_trace`
+-- @treturn table `object expression name is_trace`. Of a trace that was opened
+--   for its samples only, the caller sets `load`, which opens all of it.
 function session.input(object, expression, name)
   if kind_of(object) == nil then
     errors.usage("that is neither a trace nor a profile", "help use")
@@ -82,6 +83,20 @@ local function id_of(self, object)
   return id
 end
 
+-- The views that a trace has which was opened for its samples only.
+local OF_SAMPLES <const> = { wall = true, samples = true, running = true, managed = true,
+  cpu = true }
+
+-- All of an input: a trace was opened for its samples at first, so that the
+-- first prompt comes as soon as the first answer of the command would.
+local function all_of(input)
+  if input.load then
+    input.object = input.load()
+    input.load = nil
+  end
+  return input.object
+end
+
 local function key_of(self, object, values)
   return ("%d %s"):format(id_of(self, object), code.options(values))
 end
@@ -97,8 +112,9 @@ function Session:whole(input, values)
     return input.object
   end
   local choice <const> = settings.choice(values)
-  return kept(self, key_of(self, input.object, choice), function()
-    return checked(input.object:profile(choice))
+  return kept(self, key_of(self, input, choice), function()
+    local has_it <const> = choice.view == nil or OF_SAMPLES[choice.view]
+    return checked((has_it and input.object or all_of(input)):profile(choice))
   end)
 end
 
@@ -126,11 +142,11 @@ end
 local GETTERS <const> = {
   inputs = function(self)
     local objects = {}
-    for i, input in ipairs(self.inputs) do objects[i] = input.object end
+    for i, input in ipairs(self.inputs) do objects[i] = all_of(input) end
     return objects
   end,
   trace = function(self)
-    if self.used.is_trace then return self.used.object end
+    if self.used.is_trace then return all_of(self.used) end
     errors.raise { code = "unavailable", hint = "profile",
       message = ("%s is a profile: only a trace has that"):format(self.used.name) }
   end,
