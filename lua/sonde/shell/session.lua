@@ -112,10 +112,13 @@ function Session:whole(input, values)
     return input.object
   end
   local choice <const> = settings.choice(values)
-  return kept(self, key_of(self, input, choice), function()
+  if choice.view == input.default_view then choice.view = nil end
+  local whole <const> = kept(self, key_of(self, input, choice), function()
     local has_it <const> = choice.view == nil or OF_SAMPLES[choice.view]
     return checked((has_it and input.object or all_of(input)):profile(choice))
   end)
+  if choice.view == nil then input.default_view = whole:notes().view end
+  return whole
 end
 
 --- What the filters leave of it.
