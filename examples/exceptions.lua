@@ -9,4 +9,4 @@ for _, kind in ipairs(trace:exceptions()) do
 end
 
 local thrown <const> = assert(trace:profile { view = "exception" })
-print(thrown:tree { depth = 3 })
+print(thrown:calls { depth = 3 })
