@@ -11,7 +11,7 @@ local ask = {}
 
 -- Reports that are methods, whose rows are values to work with.
 local METHODS <const> = {
-  profile = { top = true, tree = true, peek = true },
+  profile = { top = "top", tree = "tree", calltree = "calls", peek = "peek" },
   diff = { diff = "top" },
 }
 
@@ -88,7 +88,7 @@ end
 local function showing(module, object, kind, opts)
   local method <const> = METHODS[kind] and METHODS[kind][module.name]
   if method == nil then return rendering(module, object, kind, opts) end
-  return code.call(("%s:%s"):format(object, method == true and module.name or method), opts)
+  return code.call(("%s:%s"):format(object, method), opts)
 end
 
 -- Formats that only a program can read.

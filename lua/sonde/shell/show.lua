@@ -39,12 +39,10 @@ local function speaks(value)
   return type(meta) == "table" and meta.__tostring ~= nil
 end
 
--- All lines fit to be shown; the line breaks of a text stay.
+-- All lines fit to be shown; the line breaks and tabs of a text stay.
 local function lines_of(value)
   if not value:find("[%c\x80-\xff]") then return value end
-  return (value:gsub("[^\n]+", function(line)
-    return (text.printable((line:gsub("\t", "        "))))
-  end))
+  return (value:gsub("[^\n\t]+", text.printable))
 end
 
 local function scalar(value, key)
