@@ -393,6 +393,21 @@ describe("help", function()
   end)
 end)
 
+it("shows no name that a terminal would obey", function()
+  helper.in_directory(function(directory)
+    local path <const> = directory .. "/hostile.pb.gz"
+    local made <const> = sonde.profile { types = { { "\27]0;x\7", "\27[2J" } } }
+    made:add({ "\27[31mred", "\u{202e}x" }, 1, { ["\27k"] = "\27v" })
+    assert(made:write(path))
+    local shell <const> = new_shell(path)
+    local out <const> = shell.ask("o", "top", "profile", "profile:types()", "tags", "traces",
+      "profile:frames().name", "profile:label_sets()", "help view")
+    assert.is_nil((out .. shell:state()):find("[\27\7]"))
+    assert.is_nil(out:find("\u{202e}", 1, true))
+    assert.same({}, (complete.find(shell, "peek \27", 6, 6)))
+  end)
+end)
+
 it("asking again costs nothing", function()
   local shell <const> = new_shell(TRACE)
   shell.ask("view=wall", "top")

@@ -7,6 +7,7 @@ local manual <const> = require "sonde.shell.manual"
 local scope <const> = require "sonde.report.scope"
 local session <const> = require "sonde.shell.session"
 local settings <const> = require "sonde.shell.settings"
+local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
 local words <const> = require "sonde.shell.words"
 
@@ -21,6 +22,9 @@ function basics.list_settings(shell, name)
   local rows <const> = settings.rows(shell.session.values, shell.session:views(), name)
   if #rows == 0 then errors.usage(("no setting '%s'"):format(name), "o") end
   if rows[1][1] == "view" and rows[1][2] == "" then rows[1][2] = shell.session:view() end
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(row) do row[i] = text.printable(cell) end
+  end
   local lines <const> = layout.lines(COLUMNS, rows)
   for i, row in ipairs(rows) do
     if row.set then lines[i + 1] = shell.paint("bold", lines[i + 1]) end
@@ -136,10 +140,10 @@ words.add("save", {
   help = { "Without FILE the script is shown. Run it with lua5.4 or sonde shell --script FILE;",
     "an argument takes the place of the recording: lua5.4 FILE other.nettrace" },
   run = function(shell, rest)
-    local text <const> = require("sonde.shell.script").text(shell.session, shell.script_about)
-    if rest == "" then return shell.pager:print((text:gsub("\n$", ""))) end
+    local source <const> = require("sonde.shell.script").text(shell.session, shell.script_about)
+    if rest == "" then return shell.pager:print((source:gsub("\n$", ""))) end
     local done, message, why = require("sonde.base.files").write(rest, function(out)
-      out:write(text)
+      out:write(source)
       return true
     end)
     if not done then errors.raise { message = "cannot write: " .. message, code = why } end

@@ -29,7 +29,7 @@ local function function_names(shell)
   local frames <const> = profile:frames()
   for i = 1, frames.n do
     local name <const> = as_pattern(frames.name[i])
-    if name ~= "" and not seen[name] then
+    if name ~= "" and not seen[name] and not name:find("%c") then
       seen[name] = true
       names[#names + 1] = name
     end

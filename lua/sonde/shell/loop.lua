@@ -97,7 +97,8 @@ end
 -- @treturn string
 function Shell:state()
   local session <const> = self.session
-  local parts = { session:view(), filter_words(session.values) }
+  local view <const> = text.cut(text.utf8(text.printable(session:view())), MAX_STATE)
+  local parts = { view, filter_words(session.values) }
   if #session.inputs == 2 or session.used ~= session.inputs[1] then
     table.insert(parts, 1, text.cut(text.printable(session.used.name), MAX_STATE))
   end

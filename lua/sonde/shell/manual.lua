@@ -6,6 +6,7 @@ local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
 local reports <const> = require "sonde.report"
 local settings <const> = require "sonde.shell.settings"
+local text <const> = require "sonde.base.text"
 local words <const> = require "sonde.shell.words"
 
 local manual = {}
@@ -63,8 +64,8 @@ file or its module: focus=^System\.Text, ignore=(?i)json, top Json -Async.
 Blanks need quotes: peek "Main(string[] args)".]],
 }
 
-local function pad(text, width)
-  return text .. (" "):rep(math.max(1, width - #text))
+local function pad(cell, width)
+  return cell .. (" "):rep(math.max(1, width - #cell))
 end
 
 local function report_lines()
@@ -153,14 +154,14 @@ end
 local function of_setting(shell, option)
   local lines = { ("%s: %s"):format(option.name, option.help) }
   local choices <const> = settings.choices(option, shell.session:views())
-  if choices then lines[2] = "   one of: " .. table.concat(choices, " ") end
+  if choices then lines[2] = "   one of: " .. text.printable(table.concat(choices, " ")) end
   if option.name == "view" and shell.session.used.is_trace then
     for _, row in ipairs(require("sonde.cmd.common").views) do
       lines[#lines + 1] = ("   %s%s"):format(pad(row[1], 14), row[2])
     end
   end
   local value <const> = shell.session.values[option.name]
-  if value ~= nil then lines[#lines + 1] = "   now: " .. tostring(value) end
+  if value ~= nil then lines[#lines + 1] = "   now: " .. text.printable(tostring(value)) end
   return table.concat(lines, "\n")
 end
 
@@ -168,9 +169,9 @@ local function text_of(module)
   local path <const> = package.searchpath(module, package.path)
   local file <const> = path and io.open(path, "r")
   if not file then return "" end
-  local text <const> = file:read("a")
+  local source <const> = file:read("a")
   file:close()
-  return text
+  return source
 end
 
 -- The comments of a class's functions, in the order of its text: each
