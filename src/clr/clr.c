@@ -15,6 +15,7 @@ struct clr_event {
 #define EVENTPIPE "Microsoft-DotNETCore-EventPipe"
 #define SYSTEM "Universal.System"
 #define UNIVERSAL "Universal.Events"
+#define SONDE "Sonde"
 
 static const struct clr_event EVENTS[] = {
 #define CLR_EVENT(provider, id, handler, group) {provider, id, handler, group},
@@ -127,6 +128,7 @@ int clr_init(struct clr *c, struct budget *budget,
   universal_init(&c->universal, budget);
   sampler_init(&c->sampler, budget, &c->actors);
   timeline_init(&c->timeline, budget);
+  oncpu_init(&c->cpu, budget);
   if (options->timeline) c->sampler.timeline = &c->timeline;
   pages_init(&c->exception_by_type, budget);
   gcs_init(&c->gcs, budget);
@@ -153,6 +155,7 @@ void clr_free(struct clr *c) {
   lookup_free(&c->lookup);
   sampler_free(&c->sampler);
   timeline_free(&c->timeline);
+  oncpu_free(&c->cpu);
   pages_free(&c->exception_by_type);
   gcs_free(&c->gcs);
   free_rows(c);

@@ -15,6 +15,7 @@
 #include "clr/lookup.h"
 #include "clr/modules.h"
 #include "clr/names.h"
+#include "clr/oncpu.h"
 #include "clr/rows.h"
 #include "clr/sampler.h"
 #include "clr/universal.h"
@@ -113,6 +114,7 @@ struct clr {
 
   struct sampler sampler;
   struct timeline timeline;
+  struct cpu_readings cpu;          /* of a recorder that reads clocks */
   struct rows ticks, sampled;       /* allocations: samples, objects, bytes */
   uint64_t ticks_without_size;      /* of AllocationTick before version 4 */
   struct rows exceptions;           /* count */

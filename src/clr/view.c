@@ -84,6 +84,11 @@ static struct shape shape_of(struct clr *c, const struct view_options *o) {
     case VIEW_CONTENTION: shape_time(&s, "contentions", "delay", 1); break;
     case VIEW_GC: shape_time(&s, "pauses", "pause", 1); break;
     case VIEW_JIT: shape_time(&s, "methods", "jit", 1); break;
+    case VIEW_ONCPU:
+      add_column(&s, "oncpu", "nanoseconds", 0, 1);
+      add_column(&s, "runnable", "nanoseconds", 1, 1);
+      add_column(&s, "blocked", "nanoseconds", 2, 1);
+      break;
     case VIEW_EXCEPTION: add_column(&s, "exceptions", "count", 0, 1); break;
     case VIEW_ALLOC:
       add_column(&s, "samples", "count", 0, 1);
@@ -165,6 +170,7 @@ static void label_detail(struct labels *l, const struct row_key *key,
   struct clr *c = l->b->clr;
   switch (view) {
     case VIEW_WALL: case VIEW_SAMPLES: case VIEW_RUNNING: case VIEW_MANAGED:
+    case VIEW_ONCPU:
       put_text(l, "type", span_of(types[key->detail]));
       break;
     case VIEW_ALLOC: case VIEW_EXCEPTION:
@@ -254,16 +260,22 @@ static int emit(struct profile *p, const struct rows *out) {
 static int fill(struct builder *b, const struct view_options *o,
                 const struct shape *shape, struct view_facts *facts) {
   const struct rows *rows = rows_of(b->clr, o);
-  struct rows out;
+  struct rows out, made;
   rows_init(&out, &b->profile->budget);
+  rows_init(&made, &b->profile->budget);
   int status = 0;
+  if (o->view == VIEW_ONCPU) {
+    status = oncpu_rows(b, &made);
+    rows = &made;
+  }
   for (uint32_t i = 0; i < rows->count && status == 0; i++) {
     if (!shows(b, o, &rows->rows[i], facts)) continue;
-    count_frames(b, &rows->rows[i], facts);
+    if (o->view != VIEW_ONCPU) count_frames(b, &rows->rows[i], facts);
     status = add_row(b, o, shape, &rows->rows[i], &out);
   }
   if (status == 0) status = emit(b->profile, &out);
   rows_free(&out);
+  rows_free(&made);
   return status;
 }
 

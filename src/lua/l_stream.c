@@ -26,6 +26,8 @@ struct stream {
   uint8_t *buffer;      /* NULL when closed */
   size_t len;           /* bytes of the last fill that are kept */
   size_t written;       /* of these, by stream:write */
+  int holding;          /* the last byte of all is kept back ... */
+  int held;             /* ... and is this; -1 for none */
   struct input *loan;   /* lives as long as the stream; NULL before a loan */
 };
 
@@ -40,7 +42,8 @@ static int stream_new(lua_State *L) {
   struct stream *s = lua_newuserdatauv(L, sizeof *s, 1);
   memset(s, 0, sizeof *s);
   luaL_setmetatable(L, CLASS);
-  s->buffer = malloc(CAPACITY);
+  s->held = -1;
+  s->buffer = malloc(CAPACITY + 1);   /* room for the byte that was held */
   return s->buffer == NULL ? aux_no_memory(L) : 1;
 }
 
@@ -53,6 +56,19 @@ static int stream_close(lua_State *L) {
   return 0;
 }
 
+/* Puts the byte that was held first; how many that is. */
+static size_t take_held(struct stream *s) {
+  if (s->held < 0) return 0;
+  s->buffer[s->len++] = (uint8_t)s->held;
+  s->held = -1;
+  return 1;
+}
+
+static void hold(struct stream *s) {
+  if (!s->holding || s->len == 0) return;
+  s->held = s->buffer[--s->len];
+}
+
 /*
 ** stream:fill(socket): takes what has arrived, in place of what it held: the
 ** number of bytes, 0 at the end, false when there are none now.
@@ -62,31 +78,59 @@ static int stream_fill(lua_State *L) {
   int fd = sys_check_socket(L, 2), passed;
   ssize_t n = 0;
   s->len = s->written = 0;
+  size_t before = take_held(s);
   while (s->len < CAPACITY) {
     n = unixsock_receive(fd, s->buffer + s->len, CAPACITY - s->len, &passed);
     if (passed >= 0) close(passed);
     if (n > 0) s->len += (size_t)n;
     else if (n != -EINTR) break;
   }
-  if (s->len == 0 && n == -EAGAIN) {
+  int got = s->len > before;
+  hold(s);
+  if (s->len == 0 && (got || n == -EAGAIN)) {
     lua_pushboolean(L, 0);
     return 1;
   }
-  if (s->len == 0 && n < 0) return sys_fail(L, (int)-n, NULL);
+  if (!got && n < 0) return sys_fail(L, (int)-n, NULL);
   lua_pushinteger(L, (lua_Integer)s->len);
   return 1;
 }
 
-/* stream:put(bytes): holds these, which were received some other way. */
+/*
+** stream:put(bytes): takes these, which were received some other way: how
+** many it has now.
+*/
 static int stream_put(lua_State *L) {
   struct stream *s = check(L);
   size_t size;
   const char *bytes = luaL_checklstring(L, 2, &size);
   luaL_argcheck(L, size <= CAPACITY, 2, "too long");
-  memcpy(s->buffer, bytes, size);
-  s->len = size;
-  s->written = 0;
+  s->len = s->written = 0;
+  take_held(s);
+  memcpy(s->buffer + s->len, bytes, size);
+  s->len += size;
+  hold(s);
+  lua_pushinteger(L, (lua_Integer)s->len);
+  return 1;
+}
+
+/*
+** stream:hold(keep): from now on the last byte of all that comes is kept
+** back, or no longer: then the byte that was held is forgotten.
+*/
+static int stream_hold(lua_State *L) {
+  struct stream *s = check(L);
+  s->holding = lua_toboolean(L, 2);
+  if (!s->holding) s->held = -1;
   return 0;
+}
+
+/* stream:held(): the byte that is kept back, as a number; nil for none. */
+static int stream_held(lua_State *L) {
+  struct stream *s = check(L);
+  if (s->held < 0) return 0;
+  lua_pushinteger(L, s->held);
+  return 1;
 }
 
 /* stream:keep(n): forgets what is behind the first n bytes. */
@@ -154,6 +198,8 @@ static int stream_loan(lua_State *L) {
 static const luaL_Reg methods[] = {
   {"fill", stream_fill},
   {"put", stream_put},
+  {"hold", stream_hold},
+  {"held", stream_held},
   {"keep", stream_keep},
   {"write", stream_write},
   {"bytes", stream_bytes},

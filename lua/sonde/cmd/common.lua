@@ -12,7 +12,7 @@ common.views = {
   { "samples", "number of samples" },
   { "running", "time of threads, known waits left out" },
   { "managed", "time of threads while in managed code" },
-  { "oncpu", "time on a processor, where the trace has context switches" },
+  { "oncpu", "time on a processor by each thread's own clock, in traces that sonde recorded" },
   { "alloc", "bytes allocated, by type" },
   { "exception", "exceptions thrown, by type" },
   { "contention", "waits for locks" },
@@ -118,6 +118,42 @@ common.combine_options = {
 function common.profile_options()
   local filters <const> = require("sonde.profile").filters
   return options.join(common.view_options, common.time_options, filters, common.input_options)
+end
+
+--- Options that make what is written fit to be shown to others.
+-- @treturn {table,...} declared options
+function common.redact_options()
+  return require "sonde.redact.options"
+end
+
+--- The redactor that the options ask for, one for a whole command.
+-- @tparam table args
+-- @treturn ?Redactor nil when nothing is to be redacted
+function common.redactor(args)
+  if not args.redact then
+    for _, name in ipairs { "redact_key", "redact_allow", "redact_forbid" } do
+      if args[name] and #args[name] > 0 then
+        errors.usage(("%s: needs --redact"):format(options.flag(name)))
+      end
+    end
+    return nil
+  end
+  args.redactor = args.redactor or require("sonde.redact").new {
+    key = args.redact_key, allow = args.redact_allow, forbid = args.redact_forbid,
+  }
+  return args.redactor
+end
+
+--- An object as it may be shown: redacted when the options ask for it.
+-- @param object Trace, Profile or Timeline
+-- @tparam table args
+-- @tparam ?string kind "timeline" for one; the others are known
+-- @return the same kind
+function common.redacted(object, args, kind)
+  local redactor <const> = common.redactor(args)
+  if redactor == nil then return object end
+  if kind == "timeline" then return common.check(redactor:timeline(object)) end
+  return common.check(redactor:object(object))
 end
 
 --- Makes a verb of its declaration: `start(words, env)` reads the command line
@@ -301,8 +337,38 @@ local ROW_KEYS <const> = {
   "schema", "name", "flat", "cum", "before", "after", "change", "relative", "unit",
 }
 
+-- The same, but nothing is handed on before all of it was checked.
+local function checked(args, form, write)
+  local redactor <const> = common.redactor(args)
+  if redactor == nil then return write end
+  return function(out)
+    local collector <const> = require("sonde.report.sink").collector()
+    local done, message, code = write(collector)
+    if not done then return nil, message, code end
+    local bytes <const> = collector:text()
+    done, message, code = redactor:check(bytes, form)
+    if not done then return nil, message, code end
+    out:write(bytes)
+    return true
+  end
+end
+
+--- Runs something that writes to `env.out`, and hands on what it wrote when
+-- nothing is left in it that must not be shown.
+-- @tparam table args
+-- @tparam table env
+-- @tparam function run called with an env
+function common.checked(args, env, run)
+  if common.redactor(args) == nil then return run(env) end
+  common.check(checked(args, "text", function(out)
+    run(setmetatable({ out = out }, { __index = env }))
+    return true
+  end)(env.out))
+end
+
 -- Writes to where the arguments say: a file, or `env.out`.
 local function write_to(args, what, env, write)
+  write = checked(args, what, write)
   if args.output == nil or args.output == "-" then
     common.check(write(env.out))
     return

@@ -186,6 +186,15 @@ local function pass_signals(launched, recording, env)
   end)
 end
 
+-- Samples say where threads were; their clocks, whether they ran there.
+local function has_sampler(list)
+  local dotnet <const> = require "sonde.dotnet"
+  for _, provider in ipairs(list) do
+    if provider.name == dotnet.PROVIDER_SAMPLE_PROFILER then return true end
+  end
+  return false
+end
+
 -- A recording that is ready to run.
 local function prepare(target, want, args, env)
   local talk <const> = require "sonde.cmd.record_talk"
@@ -197,6 +206,7 @@ local function prepare(target, want, args, env)
     session = {
       providers = want.providers, rundown = want.rundown, buffer_mb = args.buffer >> 20,
       output = is_raw(args.output) and args.output or nil, want = wants, on_event = on_event,
+      cpu_time = has_sampler(want.providers), timeline = want.view == "oncpu",
       max_bytes = args.max_size + ROOM_FOR_RUNDOWN,
     },
   }, {
@@ -285,6 +295,7 @@ local verb <const> = common.verb {
     "sonde record -p Api                          # Ctrl-C ends it",
     "sonde record -p 4242 --duration 30s -o api.nettrace",
     "sonde record -p Api --profile alloc --duration 10s -o alloc.svg",
+    "sonde record -p Api --duration 10s -o api.pb.gz --view oncpu",
     "sonde record -p Api --provider System.Net.Http:*:4 --until 'Http/RequestFailed'",
     "sonde record -o start.nettrace -- dotnet app.dll --port 80",
   },

@@ -28,6 +28,12 @@ local TURN <const> = 60 * SECOND
 -- The stop's own limit, however little its callers want to wait.
 local STOP_LIMIT <const> = 600 * SECOND
 
+-- What a stream ends with.
+local END_TAG <const> = 1
+
+-- Bytes of our own are written in pieces of this size.
+local PIECE <const> = 1 << 16
+
 -- What a task that was told to end needs for that at most.
 local UNWIND <const> = 2 * SECOND
 
@@ -58,6 +64,8 @@ session.options = {
   { name = "timeline", type = "boolean", help = "keep the order of samples when decoding" },
   { name = "memory", type = "size", min = 1 << 20, default = 2 << 30, default_text = "2GiB",
     help = "most memory that decoding may use" },
+  { name = "cpu_time", type = "boolean",
+    help = "read the clocks of the threads meanwhile, into the same stream" },
   { name = "timeout", type = "duration", default = ipc.TIMEOUT, default_text = "10s",
     help = "how long the runtime may take to start the session" },
 }
@@ -127,7 +135,7 @@ local function take(self, stream, n)
   local room <const> = self.max_bytes - self.bytes
   self.fresh = math.min(n, room)
   stream:keep(self.fresh)
-  self.last_byte = stream:last()
+  self.last_byte = stream:last() or self.last_byte
   self.bytes = self.bytes + self.fresh
   write(self, stream)
   decode(self, stream)
@@ -168,6 +176,7 @@ end
 local function finish_copy(self)
   if self.ended:is_set() then return end
   self.connection:close()
+  if self.clock then self.clock:finish() end
   self.ended_at = loop.now()
   local closed, message, code = self.sink:close()
   if not closed and not self.sink_failed then fail(self, "copy", message, code) end
@@ -177,14 +186,36 @@ local function finish_copy(self)
   if not self.ended_by_runtime then self:begin_stop() end
 end
 
+-- What we have read of the threads' clocks goes in front of the end of the
+-- stream. A stream that has no end gets no more.
+local function add_extra(self, stream)
+  local byte <const> = stream:held()
+  if byte == nil or self.abandoned then return end
+  stream:hold(false)
+  self.clock:finish()
+  local rest = string.char(byte)
+  if byte == END_TAG then rest = self.extra:objects(self.bytes, loop.now()) .. rest end
+  while rest ~= "" and not self.abandoned do
+    stream:put(rest:sub(1, PIECE))
+    self.fresh = math.min(#rest, PIECE)
+    self.bytes = self.bytes + self.fresh
+    self.last_byte = stream:last()
+    write(self, stream)
+    decode(self, stream)
+    hand_on(self, stream)
+    rest = rest:sub(PIECE + 1)
+  end
+end
+
 local function copy(self, first)
   local stream <close> = core.stream()
+  stream:hold(self.extra ~= nil)
   local _ <close> = setmetatable({}, { __close = function() finish_copy(self) end })
   if first ~= "" then
-    stream:put(first)
-    if not take(self, stream, #first) then return end
+    if not take(self, stream, stream:put(first)) then return end
   end
   copy_all(self, stream)
+  if self.extra then add_extra(self, stream) end
 end
 
 local function start_message(target, message, code, hint, hresult)
@@ -234,6 +265,22 @@ local function new_events(opts)
   return core.events { want = opts.want, limit = opts.memory }
 end
 
+-- Events of the threads' clocks. They begin before the session does.
+local function start_clock(target)
+  local extra <const> = require "sonde.dotnet.extra"
+  local writer <const> = extra.new {
+    { id = 1, name = "ThreadCpu",
+      fields = { { "Time", "u64" }, { "RunNs", "u64" }, { "ReadyNs", "u64" } } },
+    { id = 2, name = "ThreadName", fields = { { "Name", "string" } } },
+  }
+  local clock <const> = require("sonde.process.cputime").start(target.pid,
+    function(thread, time, run, ready)
+      writer:add(1, thread, ("<i8i8i8"):pack(time, run, ready))
+    end,
+    function(thread, name) writer:add(2, thread, extra.text(name)) end)
+  return clock, writer
+end
+
 local function new_decoder(opts)
   if not opts.decode then return nil end
   return core.trace { groups = opts.groups, timeline = opts.timeline, limit = opts.memory }
@@ -281,18 +328,22 @@ function session.start(target, given)
   local decoder <const> = new_decoder(opts)
   local to, message, code = sink.open(output)
   if to == nil then return nil, message, code end
+  local clock, extra
+  if opts.cpu_time and target.pid then clock, extra = start_clock(target) end
   local started, words, kind, hint, hresult = start(target, opts, list, loop.after(opts.timeout))
   if started == nil then
     to:discard()
+    if clock then clock:finish() end
     return start_message(target, words, kind, hint, hresult)
   end
   local self <const> = setmetatable({
     target = target, pid = target.pid, id = started.id, command = started.command,
-    lost = started.lost, providers = list, rundown = opts.rundown, connection = started.connection,
+    lost = started.lost, providers = list, rundown = opts.rundown,
+    connection = started.connection,
     sink = to, decoder = decoder, events = new_events(opts), on_event = opts.on_event,
     max_bytes = opts.max_bytes, timeline = opts.timeline, groups = opts.groups,
-    bytes = 0, written = 0, fresh = 0, failures = {}, started_at = loop.now(),
-    ended = loop.event(), stopped = loop.event(),
+    clock = clock, extra = extra, bytes = 0, written = 0, fresh = 0, failures = {},
+    started_at = loop.now(), ended = loop.event(), stopped = loop.event(),
   }, Session)
   open[self] = true
   self.task = loop.task(copy, self, started.first)
@@ -303,9 +354,6 @@ function Session:__tostring()
   return ("session of process %s: %d bytes, %s"):format(self.pid or "?", self.bytes,
     self.ended:is_set() and "ended" or "open")
 end
-
--- What a stream ends with, for those that are not decoded.
-local END_TAG <const> = 1
 
 -- Is the stream whole, as far as we can know?
 local function is_complete(self)

@@ -105,6 +105,8 @@ end
 
 -- The object of a userdata that has been read to its end.
 local function wrap(userdata, source, opts, message, code)
+  -- Something may stand between the object and the file, for redaction.
+  if opts.through then userdata = opts.through(userdata) end
   local info <const> = userdata:info()
   return setmetatable({
     core = userdata, name = source.name, path = source.path, opts = opts,
@@ -144,6 +146,7 @@ function trace.read(source, opts)
   if opts.view and opts.groups == nil then
     local more <const> = { groups = views.groups(opts.view) }
     for name, value in pairs(opts) do more[name] = value end
+    if opts.view == "oncpu" then more.timeline = true end
     opts = more
   end
   local userdata, message, code = decode(source, opts)
@@ -412,6 +415,11 @@ function Trace:profile(opts)
   if view == nil then return nil, why, reason, hint end
   self_cut, message, code = with_view(self_cut, view)
   if self_cut == nil then return nil, message, code end
+  if view == "oncpu" then
+    -- Each thread's samples are shared out in order of time.
+    self_cut, message, code = with_timeline(self_cut)
+    if self_cut == nil then return nil, message, code end
+  end
   local profile, facts, failure = cached_profile(self_cut, view, opts)
   if profile == nil then return nil, facts, failure end
   return profile

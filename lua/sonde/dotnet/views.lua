@@ -21,6 +21,8 @@ local VIEWS <const> = {
   running = { needs = SAMPLES, record = SAMPLER,
     title = "time of threads that do not stand in a known wait" },
   managed = { needs = SAMPLES, record = SAMPLER, title = "time of threads in managed code" },
+  oncpu = { needs = { "Sonde", { [1] = true }, "ThreadCpu" }, record = SAMPLER,
+    title = "time on a processor, by each thread's own clock" },
   alloc = { needs = { RUNTIME, { [10] = true, [303] = true }, "AllocationTick, AllocationSampled" },
     record = RUNTIME .. ":0x1:5", title = "bytes allocated" },
   exception = { needs = { RUNTIME, { [80] = true }, "Exception" },
@@ -36,7 +38,7 @@ local VIEWS <const> = {
 }
 
 local ORDER <const> = {
-  "wall", "cpu", "samples", "running", "managed", "alloc", "exception", "contention", "gc",
+  "wall", "cpu", "samples", "running", "managed", "oncpu", "alloc", "exception", "contention", "gc",
   "jit", "cswitch",
 }
 
@@ -59,7 +61,7 @@ end
 function views.groups(view)
   local own <const> = VIEWS[view]
   if own == nil or own.needs[1] == UNIVERSAL then return { "universal" } end
-  if own.needs[1] == SAMPLER then return { "samples", "universal" } end
+  if own.needs[1] == SAMPLER or view == "oncpu" then return { "samples", "universal" } end
   return { view }
 end
 
@@ -129,10 +131,6 @@ function views.choose(trace, asked)
     local found <const> = views.of_samples(userdata)
     if found then return found end
     return no_events(trace, "wall")
-  end
-  if asked == "oncpu" then
-    return nil, trace.name .. ": the trace has no switches onto a processor for view oncpu",
-      "unavailable", ("sonde top %s --view running"):format(trace.name)
   end
   if VIEWS[asked] == nil and events_for(userdata, asked) == 0 then
     local near <const> = options.suggest(asked, ORDER)

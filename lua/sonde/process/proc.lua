@@ -74,17 +74,11 @@ end
 function proc.threads(pid)
   local threads = {}
   local status <const> = proc.status(pid)
-  local request <const> = status and uv.fs_scandir(path_of(pid, "task"))
-  while request do
-    local name <const> = uv.fs_scandir_next(request)
-    if name == nil then break end
-    local text <const> = read(pid, "task/" .. name .. "/stat")
-    local inner = integer(name)
-    if status.nested then
-      local its <const> = read(pid, "task/" .. name .. "/status")
-      inner = its and integer(its:match("\nNSpid:[^\n]-(%d+)\n")) or inner
-    end
-    if text then threads[inner] = parse_stat(integer(name), text) end
+  if status == nil then return threads end
+  for _, tid in ipairs(proc.thread_ids(pid)) do
+    local text <const> = read(pid, ("task/%d/stat"):format(tid))
+    local inner <const> = status.nested and proc.inner_thread(pid, tid) or tid
+    if text then threads[inner] = parse_stat(tid, text) end
   end
   return threads
 end
@@ -242,19 +236,47 @@ function proc.architecture(pid)
   return MACHINES[("<I2"):unpack(head, 19)]
 end
 
+--- The ids of a process's threads, the oldest first.
+-- @tparam integer pid
+-- @treturn {integer,...}
+function proc.thread_ids(pid)
+  local ids = {}
+  local request <const> = uv.fs_scandir(path_of(pid, "task"))
+  while request do
+    local id <const> = uv.fs_scandir_next(request)
+    if id == nil then break end
+    ids[#ids + 1] = integer(id)
+  end
+  return ids
+end
+
+--- The name of one thread.
+-- @tparam integer pid
+-- @tparam integer tid
+-- @treturn ?string
+function proc.thread_name(pid, tid)
+  local name <const> = read(pid, ("task/%d/comm"):format(tid))
+  return name and (name:gsub("\n$", ""))
+end
+
+--- The id of a thread in its own pid namespace.
+-- @tparam integer pid
+-- @tparam integer tid
+-- @treturn ?integer
+function proc.inner_thread(pid, tid)
+  local text <const> = read(pid, ("task/%d/status"):format(tid))
+  return text and integer(text:match("\nNSpid:[^\n]-(%d+)\n"))
+end
+
 --- The names of a process's threads.
 -- @tparam integer pid
 -- @tparam ?integer most look at no more than so many, the oldest first
 -- @treturn {[integer]=string,...} by thread id
 function proc.thread_names(pid, most)
-  local names, n = {}, 0
-  local request <const> = uv.fs_scandir(path_of(pid, "task"))
-  while request and n < (most or math.maxinteger) do
-    local id <const> = uv.fs_scandir_next(request)
-    if id == nil then break end
-    n = n + 1
-    local name <const> = read(pid, "task/" .. id .. "/comm")
-    if name then names[integer(id)] = name:gsub("\n$", "") end
+  local names = {}
+  for i, tid in ipairs(proc.thread_ids(pid)) do
+    if most and i > most then break end
+    names[tid] = proc.thread_name(pid, tid)
   end
   return names
 end
