@@ -49,14 +49,88 @@ local READERS <const> = {
   folded = read_profile(function(...) return core.folded_decode(...) end),
 }
 
---- Opens a trace or a profile; its content says which.
--- NetTrace and .netperf give a Trace, pprof and folded stacks a Profile; gzip,
--- xz and zip around them are opened too.
+-- The modules that read a dump, by kind.
+local DUMPS <const> = { goroutines = "sonde.golang.dump", native = "sonde.process.native" }
+
+-- Logs that hold a dump somewhere look like many things.
+local MAYBE_DUMPS <const> = {
+  text = true, unknown = true, folded = true, http = true, json = true,
+}
+
+-- Opens the text of a dump: the source, and the module that reads it.
+local function open_dump(from, others)
+  local source, message, code = input.open(from)
+  if source == nil then return nil, message, code end
+  local kind, why, reason, hint = source:kind(others)
+  local module <const> = DUMPS[kind] or others and others[kind] and DUMPS.goroutines
+  if module then return source, require(module) end
+  source:close()
+  if kind == nil then return nil, why, reason, hint end
+  return nil, source.name .. ": not a dump", "unavailable", "sonde " .. source.name
+end
+
+-- How a text is read once more; nil when it cannot be.
+local function reopener(source, limit)
+  local from = source.path
+  if source.bytes then from = { bytes = source.bytes, name = source.name } end
+  if from == nil then return nil end
+  return function() return open.dump_stream(from, { limit = limit }) end
+end
+
+for kind, module in pairs(DUMPS) do
+  READERS[kind] = function(source, opts)
+    local fits, why, reason = need_no_times(source, opts)
+    if not fits then return nil, why, reason end
+    return require(module).read(source, {
+      limit = opts.limit, progress = opts.progress, rows = true,
+      reopen = reopener(source, opts.limit),
+    })
+  end
+end
+
+--- Opens a dump, also one inside a log that does not look like a dump.
+-- @param from as for `sonde.open`
+-- @tparam ?table opts `limit` (bytes), `rows` (boolean: keep a row for each
+--   goroutine, for `Dump:diff`)
+-- @treturn ?Dump
+-- @treturn ?string message; beside a dump it says what is missing in it
+-- @treturn ?string code
+-- @treturn ?string hint
+function open.dump(from, opts)
+  local source, module, code, hint = open_dump(from, MAYBE_DUMPS)
+  if source == nil then return nil, module, code, hint end
+  local object, message
+  object, message, code, hint = module.read(source, {
+    limit = opts and opts.limit, rows = opts ~= nil and opts.rows == true,
+    reopen = reopener(source, opts and opts.limit),
+  })
+  local unpacked, why, reason = source:close()
+  if not unpacked and code ~= "limit" then message, code = why, reason end
+  return object, message, code, hint
+end
+
+--- Opens a dump to read its goroutines or threads one by one.
+-- @param from as for `sonde.open`
+-- @tparam ?table opts `limit` (bytes)
+-- @treturn ?Stream see `sonde.dump`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function open.dump_stream(from, opts)
+  local source, module, code, hint = open_dump(from, MAYBE_DUMPS)
+  if source == nil then return nil, module, code, hint end
+  return module.stream(source, { limit = opts and opts.limit })
+end
+
+--- Opens a trace, a profile or a dump; its content says which.
+-- NetTrace and .netperf give a Trace, pprof and folded stacks a Profile, text of
+-- goroutines and of native stacks a Dump; gzip, xz and zip around them are opened
+-- too.
 -- @param from a path, "-" for standard input, a file handle, a descriptor's
 --   number, or `{ bytes = string, name = string }`
 -- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`,
 --   `view`, `progress`; see `sonde.open.options`
--- @return Trace or Profile; nil when nothing could be read
+-- @return Trace, Profile or Dump; nil when nothing could be read
 -- @treturn ?string message; beside an object it says what is missing in it
 -- @treturn ?string code
 -- @treturn ?string hint what helps, when something is known to

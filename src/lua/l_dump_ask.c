@@ -18,8 +18,8 @@ static struct dump_box *check_finished(lua_State *L) {
 Facts of the whole.
 @function dump:info
 @treturn table `format goroutines` (or threads) `entries system truncated
-groups bytes lines text_lines unknown_lines told races cut capped notes` (the
-first 64 KiB of text that belongs to no goroutine)
+groups bytes lines text_lines unknown_lines told races failed cut capped
+notes` (the first 64 KiB of text that belongs to no goroutine)
 */
 static int dump_info(lua_State *L) {
   struct dump_box *box = dump_check(L);
@@ -39,6 +39,7 @@ static int dump_info(lua_State *L) {
   aux_set_unsigned(L, "unknown_lines", c->unknown_lines);
   aux_set_unsigned(L, "told", c->told);
   aux_set_unsigned(L, "races", c->races);
+  aux_set_unsigned(L, "failed", c->failed);
   aux_set_boolean(L, "cut", c->is_cut);
   aux_set_boolean(L, "capped", c->is_capped);
   aux_set_string(L, "notes", box->notes.len > 0
@@ -89,7 +90,12 @@ static void push_group(lua_State *L, const struct dump *d,
     push_labels(L, d, g->labels);
     lua_setfield(L, -2, "labels");
   }
-  if (g->first_id != 0) aux_set_unsigned(L, "id", g->first_id);
+  lua_createtable(L, (int)g->n_ids, 0);
+  for (uint32_t i = 0; i < g->n_ids; i++) {
+    lua_pushinteger(L, (lua_Integer)g->ids[i]);
+    aux_seti(L, -2, (uint64_t)i + 1);
+  }
+  lua_setfield(L, -2, "ids");
   aux_set_unsigned(L, "wait", g->wait);
   aux_set_unsigned(L, "count", g->count);
   if (g->flags & ENTRY_LOCKED) aux_set_boolean(L, "locked", 1);
@@ -104,7 +110,7 @@ Iterates over the groups of goroutines that are alike in all that is told.
 @function dump:groups
 @treturn function gives the number of a group and a table: `stack` (for
 `dump:stack`), `state count wait` (minutes) `created_by` (for `dump:place`)
-`labels id` (of one of them) `thread_name locked system truncated unavailable
+`labels ids` (of some of them) `thread_name locked system truncated unavailable
 leaked error`
 */
 static int next_group(lua_State *L) {
@@ -198,8 +204,9 @@ static int dump_rows(lua_State *L) {
 #define MAX_TOLD 8      /* goroutines of a lock that are named */
 
 static void push_task(lua_State *L, const struct lock_task *task) {
-  lua_createtable(L, 0, 2);
+  lua_createtable(L, 0, 3);
   aux_set_unsigned(L, "id", task->id);
+  aux_set_integer(L, "group", (int64_t)task->group + 1);
   if (task->lock != 0) aux_set_unsigned(L, "waits_for", task->lock);
 }
 
@@ -221,7 +228,8 @@ static void set_tasks(lua_State *L, const struct locks *l,
 The locks that goroutines wait for, those with the most first.
 @function dump:locks
 @treturn {table,...} `address kind waiters longest` (minutes) `waiting` (some
-of them, `{ id }`) `holding` (those that may hold it, `{ id, waits_for }`)
+of them, `{ id, group }`) `holding` (those that may hold it, `{ id, group,
+waits_for }`)
 @treturn boolean were all goroutines examined?
 */
 static int dump_locks(lua_State *L) {

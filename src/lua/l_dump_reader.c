@@ -225,8 +225,8 @@ static int reader_matches(lua_State *L) {
 /***
 What was counted so far.
 @function dump_reader:counts
-@treturn table `bytes lines entries text_lines unknown_lines told races cut
-capped`
+@treturn table `bytes lines entries text_lines unknown_lines told races
+failed cut capped`
 */
 static int reader_counts(lua_State *L) {
   const struct reader_counts *c = entry_reader_counts(&check(L)->reader);
@@ -238,6 +238,7 @@ static int reader_counts(lua_State *L) {
   aux_set_unsigned(L, "unknown_lines", c->unknown_lines);
   aux_set_unsigned(L, "told", c->told);
   aux_set_unsigned(L, "races", c->races);
+  aux_set_unsigned(L, "failed", c->failed);
   aux_set_boolean(L, "cut", c->is_cut);
   aux_set_boolean(L, "capped", c->is_capped);
   return 1;

@@ -158,7 +158,6 @@ static uint32_t find_group(struct dump *d, const struct entry *e,
   uint32_t tag = tag_of_group(g), probe = tag, id;
   while ((id = index_next(&d->group_index, tag, &probe)) != INDEX_NONE)
     if (are_alike(&d->groups[id], g)) return id;
-  g->first_id = e->flags & ENTRY_HAS_ID ? e->id : 0;
   g->first_name = add_string(d, e, e->thread_name);
   if (g->first_name == UINT32_MAX || index_reserve(&d->group_index) != 0
       || budget_grow(&d->budget, (void **)&d->groups, &d->groups_cap,
@@ -180,15 +179,21 @@ static int add_row(struct dump *d, const struct entry *e, uint32_t group) {
   return 0;
 }
 
+static void add_to_group(struct dump_group *g, const struct entry *e) {
+  g->count += e->count;
+  g->entries++;
+  if ((e->flags & ENTRY_HAS_ID) && g->n_ids < DUMP_IDS)
+    g->ids[g->n_ids++] = e->id;
+}
+
 int dump_add(struct dump *d, const struct entry *e) {
   struct dump_group g;
   if (read_group(d, e, &g) != 0) return -1;
   uint32_t id = find_group(d, e, &g);
   if (id == DUMP_NONE || add_row(d, e, id) != 0) return -1;
-  d->groups[id].count += e->count;
-  d->groups[id].entries++;
+  add_to_group(&d->groups[id], e);
   d->goroutines += e->count;
   if (e->flags & ENTRY_SYSTEM) d->system += e->count;
   if (e->flags & ENTRY_TRUNCATED) d->truncated++;
-  return locks_add(&d->locks, e);
+  return locks_add(&d->locks, e, id);
 }

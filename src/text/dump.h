@@ -13,6 +13,7 @@
 #include "text/locks.h"
 
 #define DUMP_NONE UINT32_MAX
+#define DUMP_IDS 4
 
 /* A frame, by what its lines say of it; all but numbers are strings. */
 struct dump_place {
@@ -36,7 +37,8 @@ struct dump_group {
   uint32_t flags;          /* of DUMP_FLAGS */
   uint64_t wait;           /* minutes */
   uint64_t count;          /* goroutines */
-  uint64_t first_id;       /* of one of them; 0 when none has one */
+  uint64_t ids[DUMP_IDS];  /* of the first of them */
+  uint32_t n_ids;
   uint32_t first_name;     /* string: that thread's */
   uint32_t entries;        /* records of the text */
 };

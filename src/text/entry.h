@@ -104,6 +104,7 @@ struct reader_counts {
   uint64_t unknown_lines;  /* inside entries, of no known form */
   uint64_t told;           /* "total N" of a profile as text, summed up */
   uint64_t races;          /* reports of the race detector */
+  uint64_t failed;         /* threads that could not be looked into */
   int is_cut;              /* the last line is not complete */
   int is_capped;           /* as long as the longest dump that Go sends */
 };

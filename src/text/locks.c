@@ -138,9 +138,9 @@ static int add_arguments(struct locks *l, struct lock_task *task,
   return 0;
 }
 
-int locks_add(struct locks *l, const struct entry *e) {
+int locks_add(struct locks *l, const struct entry *e, uint32_t group) {
   struct lock_task task = {.id = e->id, .first = l->n_pointers,
-                           .wait = e->wait_minutes};
+                           .wait = e->wait_minutes, .group = group};
   if (e->kind != ENTRY_GOROUTINE) return 0;
   if (l->n_tasks == MAX_TASKS || l->n_pointers >= MAX_POINTERS) {
     l->is_full = 1;

@@ -20,6 +20,7 @@ struct lock_task {
   uint64_t lock;           /* that it waits for, 0 for none */
   uint64_t wait;           /* minutes */
   const char *kind;        /* of the lock */
+  uint32_t group;          /* of the dump */
   uint32_t first, n;       /* its pointers */
 };
 
@@ -41,8 +42,8 @@ struct locks {
 void locks_init(struct locks *l, struct budget *budget);
 void locks_free(struct locks *l);
 
-/* Examines a goroutine; 0, or -1 when memory was refused. */
-int locks_add(struct locks *l, const struct entry *e);
+/* Examines a goroutine of a group; 0, or -1 when memory was refused. */
+int locks_add(struct locks *l, const struct entry *e, uint32_t group);
 
 /*
 ** Makes the list of the locks that somebody waits for, those with the most

@@ -84,6 +84,7 @@ static struct scan keep(struct native_reader *r) {
 static void close_thread(struct native_reader *r) {
   r->is_inside = r->is_open = 0;
   r->counts.entries++;
+  if (r->entry.error.len > 0) r->counts.failed++;
   r->counts.unknown_lines += r->entry.unknown_lines;
   r->due = READER_ENTRY;
 }

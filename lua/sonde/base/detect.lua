@@ -29,8 +29,8 @@ local OTHERS <const> = {
   elf = { "a program or library (ELF)", nil },
   minidump = { "a minidump", "dotnet-dump analyze %s" },
   sqlite = { "an SQLite database", nil },
-  goroutines = { "a goroutine dump, which this version does not read",
-    "fetch /debug/pprof/goroutine without debug=2" },
+  goroutines = { "a goroutine dump", "sonde dump %s" },
+  native = { "stacks of a native process", "sonde dump %s" },
   legacy = { "a profile in pprof's old text format", "fetch it again without ?debug=1" },
   zstd = { "compressed by zstd", "zstd -dc %s | sonde top -" },
   bzip2 = { "compressed by bzip2", "bzip2 -dc %s | sonde top -" },
@@ -47,7 +47,7 @@ local MAGICS <const> = {
   { "Nettrace", "nettrace" }, { "\x1f\x8b", "gzip" }, { "\xfd7zXZ\0", "xz" },
   { "PK\3\4", "zip" }, { "PERFILE2", "perf" }, { "MDMP", "minidump" },
   { "SQLite format 3\0", "sqlite" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "BZh", "bzip2" },
-  { "\x04\x22\x4d\x18", "lz4" }, { "7z\xbc\xaf", "7z" }, { "HTTP/1.", "http" },
+  { "\x04\x22\x4d\x18", "lz4" }, { "7z\xbc\xaf", "7z" },
 }
 
 local function by_magic(head)
@@ -158,6 +158,23 @@ local function by_folded(head)
   return good > 0 and good * 2 >= seen and "folded" or nil
 end
 
+-- What a Go program prints of its goroutines, also inside a log; profiles of
+-- goroutines as text; reports of the race detector.
+local function by_goroutines(head)
+  if head:find("^goroutine profile: total %d") or head:find("\ngoroutine profile: total %d")
+    or head:find("^threadcreate profile: total %d") or head:find("WARNING: DATA RACE", 1, true) then
+    return "goroutines"
+  end
+  return head:find("goroutine %d+ [^\n]*%[[^\n]*%][^\n]*:[%s\\]") and "goroutines"
+end
+
+-- What eu-stack and gdb print.
+local function by_stacks(head)
+  local lines <const> = "\n" .. head
+  return (lines:find("\nTID %d+:%s*\n") or lines:find("\nThread %d+ %([^\n]*%):%s*\n#0 ")
+    or lines:find("\n#0  0x%x+ in [^\n]+ %(")) and "native"
+end
+
 local function by_json(head)
   if not head:find("^%s*[{%[]") then return nil end
   if head:find("speedscope", 1, true) then return "speedscope" end
@@ -168,8 +185,9 @@ end
 local function by_text(head)
   local lower <const> = head:sub(1, 512):lower()
   if lower:find("^%s*<!doctype html") or lower:find("^%s*<html") then return "html" end
+  local dump <const> = by_goroutines(head) or by_stacks(head)
+  if dump then return dump end
   if head:find("^%a+ profile: ") or head:find("^%-%-%- %a+ %-%-%-") then return "legacy" end
-  if head:find("^goroutine %d+ ") or head:find("\ngoroutine %d+ .-%[") then return "goroutines" end
   return by_json(head) or by_folded(head)
 end
 
@@ -181,10 +199,12 @@ end
 
 --- The kind of data.
 -- @tparam string head its first bytes, `detect.HEAD` of them when there are
--- @treturn string `nettrace gzip xz zip pprof folded`, or one that
---   `detect.describe` explains
+-- @treturn string `nettrace gzip xz zip pprof folded goroutines native`, or one
+--   that `detect.describe` explains
 function detect.kind(head)
   if head == "" then return "empty" end
+  -- Many a dump was saved with the headers of the answer that held it.
+  if head:find("^HTTP/1%.") then return by_goroutines(head) or "http" end
   return by_magic(head) or by_serialization(head) or by_elf(head) or by_protobuf(head)
     or by_text(head) or by_etl(head) or by_remains(head)
 end

@@ -124,7 +124,9 @@ local function end_entry(source, entry)
   if at then source.input:skip(at - 1) end
 end
 
-local READABLE <const> = { nettrace = true, pprof = true, folded = true }
+local READABLE <const> = {
+  nettrace = true, pprof = true, folded = true, goroutines = true, native = true,
+}
 
 -- The first entry that is something sonde reads.
 local function unpack_zip(source)
@@ -188,15 +190,16 @@ end
 local UNPACK <const> = { gzip = unpack_gzip, zip = unpack_zip, xz = unpack_xz }
 
 --- Unpacks, and says what the data is.
--- @treturn ?string `nettrace`, `pprof` or `folded`
+-- @tparam ?table others kinds that the caller reads beside these: `{ text = true }`
+-- @treturn ?string `nettrace`, `pprof`, `folded`, `goroutines` or `native`
 -- @treturn ?string message
 -- @treturn ?string code
 -- @treturn ?string hint what helps
-function Source:kind()
+function Source:kind(others)
   local kind, message, code, hint = look(self)
   if UNPACK[kind] then kind, message, code, hint = UNPACK[kind](self) end
   if kind == nil then return nil, message, code, hint end
-  if READABLE[kind] then return kind end
+  if READABLE[kind] or others and others[kind] then return kind end
   local what, advice = detect.describe(kind, self.name)
   if self.packed then what = ("inside its %s: %s"):format(self.packed, what) end
   return self:fail(what, "not_nettrace", advice)
