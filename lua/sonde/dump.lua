@@ -22,7 +22,8 @@ Dump.__name = "sonde.Dump"
 
 --- Options of `Dump:where`, and of verbs that show dumps.
 dump.filters = {
-  { name = "state", type = "pattern", help = "only goroutines in such a state; of threads, the name" },
+  { name = "state", type = "pattern",
+    help = "only goroutines in such a state; of threads, the name" },
   { name = "func", aliases = { "function" }, type = "pattern",
     help = "only those with such a function in their stack" },
   { name = "wait", type = "duration", help = "only those that have waited at least so long" },
@@ -55,9 +56,9 @@ end
 function dump.matcher(pattern)
   if pattern == nil then return nil end
   local regex <const> = require("rex_pcre2").new(pattern)
-  return setmetatable({}, { __index = function(self, text)
-    local hit <const> = regex:find(text) ~= nil
-    self[text] = hit
+  return setmetatable({}, { __index = function(self, subject)
+    local hit <const> = regex:find(subject) ~= nil
+    self[subject] = hit
     return hit
   end })
 end

@@ -201,9 +201,15 @@ function common.opened(object, message, code, hint)
   return object, message, code, hint
 end
 
+-- Verbs that show profiles see a dump as one.
+local function profile_of_dump(object, args)
+  if type(object.suspects) ~= "function" then return object end
+  return common.check(object:profile { view = args.view == "wait" and "wait" or nil })
+end
+
 --- Opens an input. A partial one is told and goes on; none ends the verb.
 -- @tparam string path
--- @tparam table args the verb's, of which `limit from to` are used
+-- @tparam table args the verb's, of which `limit from to view` are used
 -- @tparam table env
 -- @tparam ?table more further options of `sonde.open`
 -- @return Trace or Profile
@@ -213,7 +219,7 @@ function common.open(path, args, env, more)
   for name, value in pairs(more or {}) do opts[name] = value end
   local object, message, code, hint = common.opened(require("sonde").open(path, opts))
   if message then env:warn(message, code, hint) end
-  return object
+  return profile_of_dump(object, args)
 end
 
 --- Is the object a Trace?

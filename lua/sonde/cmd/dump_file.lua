@@ -7,9 +7,19 @@ local json <const> = require "sonde.base.json"
 local opens <const> = require "sonde.open"
 local options <const> = require "sonde.base.options"
 
-local function check(env, info, name)
-  local message, code = dumps.shortcoming(info)
-  if message then env:warn(name .. ": " .. message, code) end
+-- What the whole text came to, told when it was read to its end.
+local function conclude(stream, shown, env)
+  local counts <const> = stream:counts()
+  local message, code = dumps.shortcoming(counts)
+  if message then env:warn(stream.name .. ": " .. message, code) end
+  local closed, why, reason = stream:close()
+  if not closed then env:warn(why, reason) end
+  if counts.entries == 0 then
+    errors.raise { code = "not_nettrace",
+      message = ("%s: no goroutine or thread in %d bytes"):format(stream.name, counts.bytes) }
+  end
+  if shown == 0 then env:say(stream.name .. ": nothing matches the filters") end
+  return shown > 0
 end
 
 local function stream_of(args)
@@ -78,9 +88,7 @@ local function write_json(args, env)
     if before ~= "" then held = held:sub(1, -2) .. ',"after":' .. json.string(before) .. "}" end
     env.out:write(held, "\n")
   end
-  check(env, stream:counts(), stream.name)
-  stream:close()
-  return n > 0
+  return conclude(stream, n, env)
 end
 
 -- Everything, as it stands in the text.
@@ -99,9 +107,7 @@ local function write_full(args, env)
       env.out:write(stream:text())
     end
   end
-  check(env, stream:counts(), stream.name)
-  stream:close()
-  return n > 0
+  return conclude(stream, n, env)
 end
 
 local function write_groups(args, env)

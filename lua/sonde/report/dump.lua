@@ -104,7 +104,9 @@ local function head_of(group, noun)
   local words = { states_of(group), wait_of(group) }
   if words[1] == nil then words[1], words[2] = words[2], nil end
   flags_of(group, words)
-  if group.created_by then words[#words + 1] = "created by " .. text.printable(group.created_by.func) end
+  if group.created_by then
+    words[#words + 1] = "created by " .. text.printable(group.created_by.func)
+  end
   if group.error then words[#words + 1] = text.printable(group.error) end
   local head <const> = count_of(group.count, noun)
   return #words > 0 and head .. ": " .. table.concat(words, ", ") or head
@@ -185,7 +187,9 @@ local function put_head(to, dump, info, groups)
     count_of(#groups, "stack"))
   if system > 0 then to:putf(", %s of the system", count_of(system, "stack")) end
   if info.races > 0 then to:putf(", %s", count_of(info.races, "data race")) end
-  if #dump.filters > 0 then to:put("; only " .. text.printable(table.concat(dump.filters, ", "))) end
+  if #dump.filters > 0 then
+    to:put("; only " .. text.printable(table.concat(dump.filters, ", ")))
+  end
   to:put("\n")
 end
 

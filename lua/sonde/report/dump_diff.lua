@@ -22,7 +22,9 @@ local function groups_of(changes, kind)
       end
       group.count = group.count + 1
       group.longest = math.max(group.longest, change.wait_minutes)
-      if #group.ids < MAX_IDS then group.ids[#group.ids + 1] = ("%d"):format(change.goroutine_id) end
+      if #group.ids < MAX_IDS then
+        group.ids[#group.ids + 1] = ("%d"):format(change.goroutine_id)
+      end
     end
   end
   table.sort(groups, function(a, b)
