@@ -23,7 +23,7 @@ struct graph_job {
   struct graph graph;
   struct buffer name;
   uint32_t *number;      /* node to its place in the result, 0 for none */
-  uint32_t number_cap;
+  uint32_t number_cap, n_numbers;
   int with_edges, with_tags, with_frames, with_detail;
 };
 
@@ -97,18 +97,33 @@ static void push_nodes(lua_State *L, struct graph_job *job) {
     job->number[i] = ++n;
     aux_seti(L, -2, n);
   }
+  job->n_numbers = n;
 }
 
-static void push_edges(lua_State *L, struct graph_job *job) {
+/*
+** The number of an end of an edge. A node without value, whose samples cancel
+** out, is in no report, but is still somebody's caller or callee: it gets a
+** number behind the others and goes to the list at index 'bare'.
+*/
+static uint32_t number_of_end(lua_State *L, struct graph_job *job, int bare,
+                              uint32_t node) {
+  if (job->number[node] == 0) {
+    push_node(L, job, node);
+    aux_seti(L, bare, (uint64_t)lua_rawlen(L, bare) + 1);
+    job->number[node] = ++job->n_numbers;
+  }
+  return job->number[node];
+}
+
+static void push_edges(lua_State *L, struct graph_job *job, int bare) {
   struct graph *g = &job->graph;
   uint64_t n = 0;
   lua_newtable(L);
   for (uint32_t i = 0; i < g->n_edges; i++) {
     const struct graph_edge *e = &g->edges[i];
-    if (job->number[e->from] == 0 || job->number[e->to] == 0) continue;
     lua_createtable(L, 0, 5);
-    aux_set_integer(L, "from", job->number[e->from]);
-    aux_set_integer(L, "to", job->number[e->to]);
+    aux_set_integer(L, "from", number_of_end(L, job, bare, e->from));
+    aux_set_integer(L, "to", number_of_end(L, job, bare, e->to));
     set_value(L, g, "value", e->value, e->count);
     aux_set_boolean(L, "residual", e->is_residual);
     aux_set_boolean(L, "inline", e->is_inline);
@@ -152,8 +167,10 @@ static int push_graph(lua_State *L) {
   push_nodes(L, job);
   lua_setfield(L, -2, "nodes");
   if (job->with_edges) {
-    push_edges(L, job);
-    lua_setfield(L, -2, "edges");
+    lua_newtable(L);
+    push_edges(L, job, lua_gettop(L));
+    lua_setfield(L, -3, "edges");
+    lua_setfield(L, -2, "bare");
   }
   if (job->with_tags) {
     push_node_tags(L, job);

@@ -183,6 +183,7 @@ function units.auto(unit, value)
   local family, own = find(unit)
   if family == nil then return BARE[unit] and "" or unit end
   local base <const> = magnitude(value) * own.worth
+  if base == 0 and family == TIME then return "s" end
   for _, member in ipairs(family) do
     if not member.typed_only and base >= member.worth then return member.name end
   end

@@ -149,12 +149,15 @@ local function write_nodes(to, about, graph, tags_of)
 end
 
 local function write_edges(to, about, graph)
-  local edges = {}
+  local edges, drawn = {}, {}
   for _, node in ipairs(graph.nodes) do
+    drawn[node] = true
     table.move(node.outs, 1, #node.outs, #edges + 1, edges)
   end
   table.sort(edges, trim.heavier)
-  for _, edge in ipairs(edges) do write_edge(to, about, edge) end
+  for _, edge in ipairs(edges) do
+    if drawn[edge.to] then write_edge(to, about, edge) end
+  end
 end
 
 local function graph_of(about, opts, tags_of)

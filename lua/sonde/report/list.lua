@@ -68,10 +68,9 @@ local function value_or_point(about, value)
   return value == 0 and "." or about:value(value)
 end
 
-local function write_lines(to, about, nodes, lines)
+local function write_lines(to, about, nodes, lines, from, last)
   local by_line <const> = names.memo(function() return {} end)
   for _, node in ipairs(nodes) do table.insert(by_line[node.line], node) end
-  local from <const>, last <const> = range_of(nodes)
   for number = from, math.min(last, #lines) do
     local flat, cum = sum(by_line[number])
     to:putf("%10s %10s %6d:%s\n", value_or_point(about, flat), value_or_point(about, cum),
@@ -84,12 +83,15 @@ local function write_file(to, about, name, file, nodes, opts)
   to:putf("ROUTINE ======================== %s in %s\n", scope.name(name), text.printable(file))
   to:putf("%10s %10s (flat, cum) %s of Total\n", about:value(flat), about:value(cum),
     units.percent(cum, about.whole))
-  local lines, message = sources.read(file, opts.source_path, opts.trim_path)
-  if lines == nil then
-    to:putf(" Error: %s\n", message)
-  else
-    write_lines(to, about, nodes, lines)
+  local from <const>, last <const> = range_of(nodes)
+  local lines, message = nil, about.unreadable[file]
+  -- A function may end before it begins: then nothing has to be read.
+  if from <= last and message == nil then
+    lines, message = sources.read(file, opts.source_path, opts.trim_path)
+    about.unreadable[file] = message
   end
+  if message then to:putf(" Error: %s\n", message) end
+  if lines then write_lines(to, about, nodes, lines, from, last) end
 end
 
 local function matching(about, pattern)
@@ -114,6 +116,7 @@ function list.write(profile, opts, out)
   if #found == 0 then
     return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "not_found"
   end
+  about.unreadable = {}
   local to <const> = sink.new(out)
   to:putf("Total: %s\n", about:value(about.whole))
   local functions <const>, order <const> = grouped(found, "function_name")

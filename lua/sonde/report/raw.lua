@@ -127,11 +127,16 @@ local function line_words(line)
   return ("%s(%s)"):format(words, printable(line.system_name))
 end
 
+-- Where nothing is mapped, pprof pretends that all is in one unknown file.
+local NO_MAPPING <const> = { start = 0, limit = 0, offset = 0, file = "", build_id = "" }
+
 local function write_locations(to, profile)
+  local pretends <const> = #profile:mappings() == 0
   to:put("Locations\n")
   for i, location in ipairs(profile:locations()) do
     local head = ("%6d: %#x "):format(i, location.address)
     if location.address == 0 then head = ("%6d: 0x0 "):format(i) end
+    if pretends then location.mapping = 1 end
     if location.mapping then head = ("%sM=%d "):format(head, location.mapping) end
     if location.folded then head = head .. "[F] " end
     if #location.lines == 0 then to:put(head .. "\n") end
@@ -148,7 +153,8 @@ local FLAGS <const> = {
 
 local function write_mappings(to, profile)
   to:put("Mappings\n")
-  for i, mapping in ipairs(profile:mappings()) do
+  local mappings <const> = profile:mappings()
+  for i, mapping in ipairs(#mappings > 0 and mappings or { NO_MAPPING }) do
     local flags = ""
     for _, row in ipairs(FLAGS) do
       if mapping[row[1]] then flags = flags .. row[2] end

@@ -128,7 +128,7 @@ function scope.new(profile, opts)
   local self <const> = setmetatable({
     profile = profile, index = index, type = entry.type, unit = entry.unit,
     view = notes.view, filters = notes.filters, n = #profile,
-    out_unit = opts.unit or "auto", info = profile:info(),
+    out_unit = opts.unit or "auto", bare = units.family(entry.unit) == nil, info = profile:info(),
   }, Scope)
   if self.n == 0 then return nil, self:nothing(), "no_samples" end
   self.unknown_default = opts.type == nil and unknown_default(self) or nil
@@ -194,9 +194,12 @@ end
 --- The unit that a set of values is printed in, from now on.
 -- @tparam integer smallest least magnitude among them that is not 0
 function Scope:choose_unit(smallest)
+  self.bare = false
   if self.out_unit ~= "auto" then return end
   if smallest == 0 then smallest = self.whole end
-  self.out_unit = units.choose(self.unit, divided(self, smallest), divided(self, self.whole))
+  local least <const> = divided(self, smallest)
+  self.out_unit = least == 0 and smallest ~= 0 and units.auto(self.unit, 0)
+    or units.choose(self.unit, least, divided(self, self.whole))
   if self.out_unit == "" then self.out_unit = "auto" end
 end
 
@@ -204,7 +207,9 @@ end
 -- @tparam integer value
 -- @treturn string
 function Scope:value(value)
-  return units.value(divided(self, value), self.unit, self.out_unit)
+  -- Until a unit has been chosen, one of no family is not printed.
+  local unit <const> = self.bare and "count" or self.unit
+  return units.value(divided(self, value), unit, self.out_unit)
 end
 
 --- A value as text in a column of ten, as in pprof's tables.

@@ -52,22 +52,24 @@ end
 
 local function order(first, second)
   return function(a, b)
-    local x, y = magnitude(first(a)), magnitude(first(b))
+    local x, y = first(a), first(b)
     if x ~= y then return x > y end
     if a.name ~= b.name then return a.name < b.name end
-    x, y = magnitude(second(a)), magnitude(second(b))
+    x, y = second(a), second(b)
     if x ~= y then return x > y end
     return identity(a) < identity(b)
   end
 end
 
+local function flat_size(node) return magnitude(flat_of(node)) end
+local function cum_size(node) return magnitude(cum_of(node)) end
 local function score_of(node) return node.score end
 
 --- The order of tables: the largest flat value first, then by name.
-trim.BY_FLAT = order(flat_of, cum_of)
+trim.BY_FLAT = order(flat_size, cum_size)
 local BY_FLAT <const> = trim.BY_FLAT
-local BY_CUM <const> = order(cum_of, flat_of)
-local BY_SCORE <const> = order(score_of, flat_of)
+local BY_CUM <const> = order(cum_size, flat_size)
+local BY_SCORE <const> = order(score_of, flat_size)
 
 --- The order of edges: the heaviest first, then by names.
 -- @tparam table a
@@ -80,7 +82,8 @@ function trim.heavier(a, b)
   return a.to.name < b.to.name
 end
 
--- How unevenly the value is divided among edges: information entropy.
+-- How unevenly the value is divided among edges: information entropy. Where
+-- positive and negative values cancel out it is no number, as in pprof.
 local function entropy(edges, own)
   local total, score = own, 0.0
   for _, edge in ipairs(edges) do
@@ -90,11 +93,22 @@ local function entropy(edges, own)
   if total == 0 then return score end
   for _, edge in ipairs(edges) do
     local part <const> = magnitude(weight_of(edge)) / total
-    if part > 0 then score = score - part * math.log(part, 2) end
+    score = score - part * math.log(part, 2)
   end
   local part <const> = own / total
   if own > 0 then score = score - part * math.log(part, 2) end
   return score
+end
+
+-- As Go on amd64: what is no number or does not fit becomes the least integer,
+-- which stays negative when its sign is taken away.
+local function to_integer(x)
+  if x ~= x or x >= 0x1p63 or x < -0x1p63 then return math.mininteger end
+  return math.tointeger(scope.truncate(x))
+end
+
+local function wrapped_size(value)
+  return value < 0 and -value or value
 end
 
 -- How interesting a node is in a picture: entries, leaves, and where calls
@@ -103,8 +117,7 @@ local function set_scores(nodes)
   for _, node in ipairs(nodes) do
     local score = #node.ins == 0 and 1.0 or entropy(node.ins, 0)
     score = score + (#node.outs == 0 and 1.0 or entropy(node.outs, flat_of(node)))
-    local weighted <const> = math.tointeger(scope.truncate(score * cum_of(node)))
-    node.score = (weighted or math.maxinteger) + flat_of(node)
+    node.score = wrapped_size(to_integer(score * cum_of(node)) + flat_of(node))
   end
 end
 
@@ -115,33 +128,26 @@ end
 
 -- Joins the rows of a graph: edges to their nodes, tags to theirs.
 local function link(graph)
-  for i, node in ipairs(graph.nodes) do node.number, node.ins, node.outs = i, {}, {} end
+  local all <const> = table.move(graph.nodes, 1, #graph.nodes, 1, {})
+  table.move(graph.bare or {}, 1, #(graph.bare or {}), #all + 1, all)
+  for _, node in ipairs(all) do node.ins, node.outs = {}, {} end
   for _, edge in ipairs(graph.edges or {}) do
-    edge.from, edge.to = graph.nodes[edge.from], graph.nodes[edge.to]
+    edge.from, edge.to = all[edge.from], all[edge.to]
     table.insert(edge.from.outs, edge)
     table.insert(edge.to.ins, edge)
   end
   for _, tag in ipairs(graph.tags or {}) do
-    local node <const> = graph.nodes[tag.node]
+    local node <const> = all[tag.node]
     node.tags = node.tags or {}
     table.insert(node.tags, tag)
   end
 end
 
+-- Calls to and from what is left out stay, as in pprof.
 local function without_negative(graph)
   local kept = {}
   for _, node in ipairs(graph.nodes) do
     if not is_negative(node) then kept[#kept + 1] = node end
-  end
-  for _, node in ipairs(kept) do
-    for _, side in ipairs { "ins", "outs" } do
-      local edges = {}
-      for _, edge in ipairs(node[side]) do
-        local other <const> = side == "ins" and edge.from or edge.to
-        if not is_negative(other) then edges[#edges + 1] = edge end
-      end
-      node[side] = edges
-    end
   end
   graph.nodes = kept
 end
@@ -154,7 +160,7 @@ local function build(about, opts, shape, keep, edges)
     detail = shape.detail or (shape.by or opts.by) ~= "function", node_of = true,
   }
   link(graph)
-  graph.all = graph.nodes
+  graph.all = table.move(graph.nodes, 1, #graph.nodes, 1, {})
   if opts.drop_negative then without_negative(graph) end
   return graph
 end
@@ -267,7 +273,7 @@ local function rebuild(about, opts, shape, graph, nodes)
     graph.nodes = nodes
     return graph
   end
-  local keep <const> = #nodes < #graph.all and mask_of(graph, nodes) or nil
+  local keep <const> = #nodes < #graph.nodes and mask_of(graph, nodes) or nil
   return build(about, opts, shape, keep, edges)
 end
 
