@@ -236,7 +236,7 @@ function Dump:where(wanted)
   end
   local copy = setmetatable({}, Dump)
   for key, value in pairs(self) do copy[key] = value end
-  copy.kept = kept
+  copy.kept, copy.grouped = kept, nil
   copy.filters = table.move(self.filters, 1, #self.filters, 1, {})
   for _, option in ipairs(dump.filters) do
     local value <const> = wanted[option.name]
@@ -301,7 +301,8 @@ local function by_count(a, b)
   return a.order < b.order
 end
 
---- The goroutines by similar stack, the most frequent first.
+--- The goroutines by similar stack, the most frequent first. The list is the
+-- dump's own: who wants to change it makes a copy.
 -- @tparam ?table opts see `dump.group_options`
 -- @treturn {table,...} `count`, `frames` (innermost first, `func file line module
 --   inlined`; where frames are missing, one with `elided`), `created_by`, `states`
@@ -311,6 +312,7 @@ end
 --   `locked system truncated unavailable leaked` (how many), `error`
 function Dump:groups(opts)
   opts = options.check(dump.group_options, opts, "dump:groups")
+  if self.grouped and self.grouped[opts.similar] then return self.grouped[opts.similar] end
   local groups, by_key = {}, {}
   for _, row in each_row(self) do
     local key <const> = key_of(self, row, opts.similar)
@@ -334,6 +336,8 @@ function Dump:groups(opts)
   end
   table.sort(groups, by_count)
   for _, group in ipairs(groups) do group.order = nil end
+  self.grouped = self.grouped or {}
+  self.grouped[opts.similar] = groups
   return groups
 end
 
@@ -341,7 +345,7 @@ end
 -- @tparam ?function by labels for a list of frames, or nil
 -- @treturn Dump itself
 function Dump:set_labels(by)
-  self.labels_by = by
+  self.labels_by, self.grouped = by, nil
   return self
 end
 

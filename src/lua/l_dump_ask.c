@@ -251,6 +251,36 @@ static int dump_locks(lua_State *L) {
 }
 
 /***
+Iterates over the accesses of data races.
+@function dump:races
+@treturn function gives a number and a table: `report` (number of the race)
+`goroutine_id access address group previous`
+*/
+static int next_access(lua_State *L) {
+  const struct dump *d = &check_finished(L)->dump;
+  lua_Integer i = luaL_checkinteger(L, 2);
+  if (i < 0 || i >= (lua_Integer)d->n_accesses) return 0;
+  const struct dump_access *a = &d->accesses[i];
+  lua_pushinteger(L, i + 1);
+  lua_createtable(L, 0, 6);
+  aux_set_unsigned(L, "report", a->report);
+  aux_set_unsigned(L, "goroutine_id", a->id);
+  set_string(L, "access", d, a->access);
+  aux_set_unsigned(L, "address", a->address);
+  aux_set_integer(L, "group", (int64_t)a->group + 1);
+  if (a->is_previous) aux_set_boolean(L, "previous", 1);
+  return 2;
+}
+
+static int dump_races(lua_State *L) {
+  check_finished(L);
+  lua_pushcfunction(L, next_access);
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  return 3;
+}
+
+/***
 The dump as a profile.
 @function dump:profile
 @tparam[opt] table options `kept` (string with a byte for each group: only
@@ -278,5 +308,5 @@ static int make_profile(lua_State *L) {
 const luaL_Reg dump_ask_methods[] = {
   {"info", dump_info}, {"groups", dump_groups}, {"place", dump_place},
   {"stack", dump_stack}, {"rows", dump_rows}, {"locks", dump_locks},
-  {"profile", make_profile}, {NULL, NULL}
+  {"races", dump_races}, {"profile", make_profile}, {NULL, NULL}
 };

@@ -23,6 +23,7 @@ void dump_free(struct dump *d) {
   budget_free(b, d->places, d->places_cap, sizeof *d->places);
   budget_free(b, d->groups, d->groups_cap, sizeof *d->groups);
   budget_free(b, d->rows, d->rows_cap, sizeof *d->rows);
+  budget_free(b, d->accesses, d->accesses_cap, sizeof *d->accesses);
 }
 
 static uint32_t add_string(struct dump *d, const struct entry *e,
@@ -179,6 +180,23 @@ static int add_row(struct dump *d, const struct entry *e, uint32_t group) {
   return 0;
 }
 
+/* A log may repeat a race without end; this many are kept. */
+#define MAX_ACCESSES 10000
+
+static int add_access(struct dump *d, const struct entry *e, uint32_t group) {
+  if (e->kind != ENTRY_ACCESS || d->n_accesses == MAX_ACCESSES) return 0;
+  struct dump_access a = {.report = e->report, .id = e->id,
+                          .address = e->address, .group = group,
+                          .access = add_string(d, e, e->access),
+                          .is_previous = (e->flags & ENTRY_PREVIOUS) != 0};
+  if (a.access == UINT32_MAX
+      || budget_grow(&d->budget, (void **)&d->accesses, &d->accesses_cap,
+                     sizeof *d->accesses, (uint64_t)d->n_accesses + 1) != 0)
+    return -1;
+  d->accesses[d->n_accesses++] = a;
+  return 0;
+}
+
 static void add_to_group(struct dump_group *g, const struct entry *e) {
   g->count += e->count;
   g->entries++;
@@ -190,7 +208,9 @@ int dump_add(struct dump *d, const struct entry *e) {
   struct dump_group g;
   if (read_group(d, e, &g) != 0) return -1;
   uint32_t id = find_group(d, e, &g);
-  if (id == DUMP_NONE || add_row(d, e, id) != 0) return -1;
+  if (id == DUMP_NONE || add_row(d, e, id) != 0
+      || add_access(d, e, id) != 0)
+    return -1;
   add_to_group(&d->groups[id], e);
   d->goroutines += e->count;
   if (e->flags & ENTRY_SYSTEM) d->system += e->count;

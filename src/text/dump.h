@@ -49,6 +49,14 @@ struct dump_row {
   uint8_t has_creator;
 };
 
+/* One access of a data race. */
+struct dump_access {
+  uint64_t report, id, address;
+  uint32_t access;         /* string: "read", "atomic write" */
+  uint32_t group;
+  uint8_t is_previous;     /* the earlier one */
+};
+
 struct dump {
   struct budget budget;
   struct strtab strings;
@@ -58,6 +66,7 @@ struct dump {
   struct dump_group *groups;  uint32_t groups_cap, n_groups;
   struct index group_index;
   struct dump_row *rows;      uint32_t rows_cap, n_rows;
+  struct dump_access *accesses;  uint32_t accesses_cap, n_accesses;
   struct locks locks;
   struct buffer scratch;
   int keeps_rows;

@@ -109,12 +109,46 @@ local function rows_of(dump)
   return rows
 end
 
+local function frames_of(dump, stack)
+  local frames = {}
+  for i, number in ipairs(dump.core:stack(stack)) do frames[i] = dump.core:place(number) end
+  return frames
+end
+
 -- "goroutine 80 (sleep, in main.lockHolder)"
 local function describe(dump, rows, task)
   local row <const> = rows[task.group]
-  local names = {}
-  for i, number in ipairs(dump.core:stack(row.stack)) do names[i] = dump.core:place(number) end
-  return ("goroutine %d (%s, in %s)"):format(task.id, row.state, name_of(names))
+  return ("goroutine %d (%s, in %s)"):format(task.id, row.state,
+    name_of(frames_of(dump, row.stack)))
+end
+
+-- "read by goroutine 8 in main.bump (main.go:148)"
+local function describe_access(access, frames)
+  local frame <const> = suspects.main_frame(frames)
+  local place = ""
+  if frame and frame.file and frame.line then
+    place = (" (%s:%d)"):format(frame.file:match("[^/\\]*$"), frame.line)
+  end
+  return ("%s%s by goroutine %d in %s%s"):format(access.previous and "earlier " or "",
+    access.access:lower(), access.goroutine_id, name_of(frames), place)
+end
+
+local function look_at_races(list, dump)
+  local rows, races = nil, {}
+  for _, access in dump.core:races() do
+    rows = rows or rows_of(dump)
+    local frames <const> = frames_of(dump, rows[access.group].stack)
+    local race = races[access.report]
+    if race == nil then
+      race = { kind = "race", count = 0, longest = 0, ids = {}, frames = frames, words = {},
+        address = access.address }
+      races[access.report], list[#list + 1] = race, race
+    end
+    race.count = race.count + 1
+    race.ids[race.count] = access.goroutine_id
+    race.words[race.count] = describe_access(access, frames)
+    race.message = ("a data race at 0x%x: %s"):format(race.address, table.concat(race.words, "; "))
+  end
 end
 
 local function lock_name(lock)
@@ -157,8 +191,38 @@ local function find_cycle(by_address, lock, path, done)
   done[lock.address] = true
 end
 
+-- Goroutines at one place in the code that wait for different locks: each may
+-- hold what the other waits for, although their arguments do not show it.
+local function look_for_order(list, dump, locks, rows, explained)
+  local stacks, order = {}, {}
+  for _, lock in ipairs(locks) do
+    for _, task in ipairs(lock.waiting) do
+      local stack <const> = rows[task.group].stack
+      local found = stacks[stack]
+      if found == nil then
+        found = { locks = {}, ids = {}, seen = {}, stack = stack }
+        stacks[stack], order[#order + 1] = found, found
+      end
+      if not found.seen[lock] and not explained[lock.address] and #lock.holding == 0 then
+        found.seen[lock] = true
+        found.locks[#found.locks + 1] = ("0x%x"):format(lock.address)
+        found.ids[#found.ids + 1] = task.id
+      end
+    end
+  end
+  for _, found in ipairs(order) do
+    if #found.locks >= 2 then
+      local frames <const> = frames_of(dump, found.stack)
+      list[#list + 1] = { kind = "order", count = #found.ids, longest = 0, ids = found.ids,
+        frames = frames, message = ("%s wait in %s for different locks (%s): taken in different"
+          .. " order?"):format(goroutines(#found.ids), name_of(frames),
+          table.concat(found.locks, ", ")) }
+    end
+  end
+end
+
 local function look_for_cycles(list, dump, locks, rows)
-  local by_address, done = {}, {}
+  local by_address, done, explained = {}, {}, {}
   for _, lock in ipairs(locks) do by_address[lock.address] = lock end
   for _, lock in ipairs(locks) do
     local cycle <const> = find_cycle(by_address, lock, {}, done)
@@ -169,20 +233,24 @@ local function look_for_cycles(list, dump, locks, rows)
           lock_name(by_address[step.task.waits_for]), lock_name(step.lock))
         ids[i] = step.task.id
         done[step.lock.address] = true
+        explained[step.lock.address] = true
       end
       list[#list + 1] = { kind = "deadlock", count = #cycle, longest = 0, ids = ids,
         message = "a dead-lock? " .. table.concat(words, "; ") }
     end
   end
+  return explained
 end
 
 local ASLEEP <const> = "all goroutines are asleep - deadlock!"
 
-local ORDER <const> = { deadlock = 1, never = 2, leaked = 3, lock = 4, leak = 5, crowd = 6 }
+local ORDER <const> = {
+  race = 0, deadlock = 1, order = 2, never = 3, leaked = 4, lock = 5, leak = 6, crowd = 7,
+}
 
 --- Looks at a dump.
 -- @tparam Dump dump
--- @treturn {table,...} `kind` (`deadlock never leaked lock leak crowd`), `message`,
+-- @treturn {table,...} `kind` (`race deadlock order never leaked lock leak crowd`), `message`,
 --   `count`, `longest` (minutes), `ids` (of some), `frames`; the worst first
 function suspects.of(dump)
   local list = {}
@@ -198,9 +266,11 @@ function suspects.of(dump)
     look_for_leak(list, group, has_waits)
   end
   if dump.kept == nil then
-    local locks <const>, rows = dump.core:locks(), rows_of(dump)
+    look_at_races(list, dump)
+    local locks <const> = dump.core:locks()
+    local rows <const> = #locks > 0 and rows_of(dump) or {}
     look_at_locks(list, dump, locks, rows)
-    look_for_cycles(list, dump, locks, rows)
+    look_for_order(list, dump, locks, rows, look_for_cycles(list, dump, locks, rows))
   end
   for i, suspect in ipairs(list) do suspect.order = i end
   table.sort(list, function(a, b)

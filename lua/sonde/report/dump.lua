@@ -43,26 +43,44 @@ function report.place(frame)
   return frame.module and short_path(frame.module) or ""
 end
 
+-- Frames that are the same one again, as a recursion shows, are one row.
+local function rows_of(frames, most)
+  local rows, shown = {}, 0
+  for _, frame in ipairs(frames) do
+    local last <const> = rows[#rows]
+    if last and last.frame == frame then
+      last.times = last.times + 1
+    elseif most > 0 and #rows == most then
+      break
+    else
+      rows[#rows + 1] = { frame = frame, times = 1 }
+    end
+    shown = shown + 1
+  end
+  return rows, #frames - shown
+end
+
+local LONGEST_NAME <const> = 60
+
 --- The frames of a stack as aligned lines.
 -- @tparam {table,...} frames
 -- @tparam integer most 0 for all
 -- @treturn {string,...}
 function report.frame_lines(frames, most)
-  local n = #frames
-  if most > 0 and n > most then n = most end
-  local names, width = {}, 0
-  for i = 1, n do
-    local frame <const> = frames[i]
-    names[i] = text.printable(frame.func) .. (frame.inlined and " (inline)" or "")
-    if not frame.elided then width = math.max(width, math.min(text.length(names[i]), 60)) end
+  local rows <const>, left = rows_of(frames, most)
+  local width = 0
+  for _, row in ipairs(rows) do
+    row.name = text.printable(row.frame.func) .. (row.frame.inlined and " (inline)" or "")
+    width = math.max(width, math.min(text.length(row.name), LONGEST_NAME))
   end
   local lines = {}
-  for i = 1, n do
-    local place <const> = text.printable(report.place(frames[i]))
-    local blank <const> = (" "):rep(width - text.length(names[i]) + 2)
-    lines[i] = "    " .. names[i] .. (place ~= "" and (#blank > 0 and blank or "  ") .. place or "")
+  for i, row in ipairs(rows) do
+    local place = text.printable(report.place(row.frame))
+    if row.times > 1 then place = ("%s (%d times)"):format(place, row.times) end
+    local blank <const> = (" "):rep(math.max(width - text.length(row.name), 0) + 2)
+    lines[i] = "    " .. row.name .. (place ~= "" and blank .. place or "")
   end
-  if n < #frames then lines[n + 1] = ("    … %d more frames"):format(#frames - n) end
+  if left > 0 then lines[#lines + 1] = ("    … %d more frames"):format(left) end
   return lines
 end
 

@@ -1,0 +1,3 @@
+module dumps
+
+go 1.18
