@@ -8,11 +8,12 @@ const js = createRequire(modules)("@eslint/js");
 
 const BROWSER = [
   "atob", "Blob", "clearTimeout", "console", "DecompressionStream", "document",
-  "getComputedStyle", "history", "location", "matchMedia", "navigator",
+  "getComputedStyle", "history", "location", "matchMedia", "navigator", "performance",
   "requestAnimationFrame", "ResizeObserver", "setTimeout", "TextDecoder", "URLSearchParams",
   "window",
 ];
 const NODE = ["Buffer", "console", "process", "setTimeout"];
+const IN_PAGE = ["Event", "KeyboardEvent"];
 
 const readonly = (names) => Object.fromEntries(names.map((name) => [name, "readonly"]));
 
@@ -36,6 +37,6 @@ export default [
     rules },
   { files: ["spec/browser/**/*.mjs"],
     languageOptions: { ecmaVersion: 2022, sourceType: "module",
-      globals: readonly([...NODE, ...BROWSER]) },
+      globals: readonly([...NODE, ...BROWSER, ...IN_PAGE]) },
     rules: { ...rules, "max-lines-per-function": ["error", 80] } },
 ];

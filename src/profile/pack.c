@@ -2,13 +2,9 @@
 
 #include "profile/nodes.h"
 
-static const char magic[] = "SONDEPG1";
-
 int pack_init(struct pack *k, size_t limit) {
   memset(k, 0, sizeof *k);
   budget_init(&k->budget, limit);
-  buf_init(&k->views, &k->budget);
-  buf_init(&k->timeline, &k->budget);
   k->texts.budget = k->texts.text.budget = k->texts.index.budget = &k->budget;
   k->tree.budget = k->tree.index.budget = &k->budget;
   if (strtab_init(&k->names, &k->budget) != 0
@@ -27,8 +23,8 @@ void pack_free(struct pack *k) {
   strtab_free(&k->texts);
   stacks_free(&k->tree);
   budget_free(&k->budget, k->places, k->places_cap, sizeof *k->places);
-  buf_free(&k->views);
-  buf_free(&k->timeline);
+  pack_free_views(k);
+  pack_free_timeline(k);
 }
 
 /* A string of a profile as one of the pack; UINT32_MAX when refused. */
@@ -174,54 +170,4 @@ int pack_stacks(struct pack *k, struct profile *p, uint8_t *wanted,
   buf_free(&t.name);
   nodes_free(&t.nodes);
   return status;
-}
-
-static void put_texts(const struct strtab *t, struct buffer *out) {
-  buf_varint(out, t->count);
-  for (uint32_t i = 0; i < t->count; i++) {
-    size_t len;
-    strtab_get(t, i, &len);
-    buf_varint(out, len);
-  }
-  for (uint32_t i = 0; i < t->count; i++) {
-    size_t len;
-    const char *text = strtab_get(t, i, &len);
-    buf_put(out, text, len);
-  }
-}
-
-static void put_places(const struct pack *k, struct buffer *out) {
-  buf_varint(out, k->n_places);
-  for (uint32_t i = 0; i < k->n_places; i++)
-    buf_varint(out, k->places[i].file);
-  for (uint32_t i = 0; i < k->n_places; i++)
-    buf_varint(out, k->places[i].module);
-  for (uint32_t i = 0; i < k->n_places; i++)
-    pack_signed(out, k->places[i].line);
-  for (uint32_t i = 0; i < k->n_places; i++)
-    buf_u8(out, k->places[i].is_foreign);
-}
-
-static void put_tree(const struct pack *k, struct buffer *out) {
-  buf_varint(out, k->tree.count);
-  for (uint32_t i = 1; i < k->tree.count; i++)
-    buf_varint(out, i - k->tree.nodes[i].parent);
-  for (uint32_t i = 1; i < k->tree.count; i++)
-    buf_varint(out, k->tree.nodes[i].frame);
-}
-
-int pack_write(const struct pack *k, const char *meta, size_t meta_len,
-               struct buffer *out) {
-  buf_put(out, magic, sizeof magic - 1);
-  buf_varint(out, meta_len);
-  buf_put(out, meta, meta_len);
-  put_texts(&k->names, out);
-  put_texts(&k->texts, out);
-  put_places(k, out);
-  put_tree(k, out);
-  buf_varint(out, k->n_views);
-  buf_put(out, k->views.data, k->views.len);
-  buf_varint(out, k->timeline.len > 0);
-  buf_put(out, k->timeline.data, k->timeline.len);
-  return out->failed || k->views.failed || k->timeline.failed ? -1 : 0;
 }

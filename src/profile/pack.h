@@ -14,8 +14,9 @@
 **   int n                 functions; 0 stands for the whole
 **     3 columns of n      file (text), module (text), line (s)
 **     n bytes             1: foreign, no code of the user's
-**   int n                 tree of calls; node 0 is the root
-**     column of n - 1     node - its caller's node (nodes 1, 2, …)
+**   int n                 tree of calls in preorder; node 0 is the root
+**     column of n - 1     levels up from the node before to the caller (0: the
+**                         node before is the caller), for nodes 1, 2, …
 **     column of n - 1     function
 **   int n, n views        a view:
 **     int k, k ints         keys of labels (texts)
@@ -33,6 +34,9 @@
 **         column of n (s)       start - end of the row before (0)
 **         column of n           duration
 **         column of n (s)       node - node of the row before (0)
+**
+** In preorder a call and all that it calls are a range of nodes, and what it
+** is worth is a range of rows: a reader needs no sums for each node.
 **
 ** Texts are: int n, column of n lengths, the bytes of all. They are the
 ** source's bytes; the reader must expect invalid UTF-8.
@@ -52,6 +56,34 @@ struct pack_place {
   uint8_t is_foreign;      /* set by the caller, who knows frameworks */
 };
 
+/* A profile: its rows, each pair of node and label set once. */
+struct pack_view {
+  struct buffer labels;            /* encoded already */
+  uint32_t *node;    uint32_t node_cap;
+  uint32_t *set;     uint32_t set_cap;
+  int64_t *values;   uint32_t values_cap;     /* row * n_types + type */
+  uint32_t n_rows, n_types;
+};
+
+/* A stack that lasted. Times are from the origin. */
+struct pack_run {
+  int64_t start, end;
+  uint32_t node;
+};
+
+struct pack_thread {
+  uint64_t id;
+  uint32_t name, process;          /* texts */
+  uint32_t first_run, n_runs;
+};
+
+struct pack_timeline {
+  struct pack_thread *threads;   uint32_t threads_cap, n_threads;
+  struct pack_run *runs;         uint32_t runs_cap, n_runs;
+  int64_t quantum;
+  int is_set;
+};
+
 struct pack {
   struct budget budget;
   struct strtab names;           /* the id of a name is its function's */
@@ -59,9 +91,8 @@ struct pack {
   struct pack_place *places;     uint32_t places_cap, n_places;
   struct stack_table tree;       /* its frames are functions */
   uint32_t n_indexed;            /* nodes of 'tree' that its index knows */
-  struct buffer views;           /* encoded already */
-  struct buffer timeline;
-  uint32_t n_views;
+  struct pack_view *views;       uint32_t views_cap, n_views;
+  struct pack_timeline timeline;
 };
 
 /* Every call: 0, or -1 when memory was refused. */
@@ -83,7 +114,7 @@ int pack_set_timeline(struct pack *k, struct profile *p,
                       const struct timeline *t, int64_t origin);
 
 /* Appends the whole to 'out'. */
-int pack_write(const struct pack *k, const char *meta, size_t meta_len,
+int pack_write(struct pack *k, const char *meta, size_t meta_len,
                struct buffer *out);
 
 /*
@@ -93,6 +124,10 @@ int pack_write(const struct pack *k, const char *meta, size_t meta_len,
 */
 int pack_stacks(struct pack *k, struct profile *p, uint8_t *wanted,
                 uint32_t *nodes);
+
+/* Frees what pack_view.c and pack_timeline.c made. */
+void pack_free_views(struct pack *k);
+void pack_free_timeline(struct pack *k);
 
 static inline void pack_signed(struct buffer *b, int64_t value) {
   buf_varint(b, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));

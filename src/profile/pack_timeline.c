@@ -5,26 +5,22 @@
 */
 #include "profile/pack.h"
 
-/* A row that is being gathered. */
-struct run {
-  int64_t start, end;     /* ns from the origin */
-  int64_t longest;        /* the longest piece that 'node' had in it */
-  uint32_t node;
+/* A run that is being gathered. */
+struct gathering {
+  struct pack_run run;
+  int64_t longest;        /* the longest piece that its node had in it */
   int is_open;
 };
 
-struct line_writer {
+struct line_maker {
   struct pack *pack;
   const struct timeline *timeline;
-  int64_t origin, quantum;
+  int64_t origin;
   uint8_t *wanted;   uint32_t wanted_cap;
   uint32_t *nodes;   uint32_t nodes_cap;      /* of stacks */
   uint32_t *starts;  uint32_t starts_cap;     /* of threads in 'order' */
   uint32_t *order;   uint32_t order_cap;      /* samples by thread */
-  struct buffer columns[3];                   /* of one thread */
-  uint32_t n_rows;                            /* of one thread */
-  uint64_t total;                             /* of all threads */
-  struct run last;                            /* what was written last */
+  int refused;
 };
 
 static int64_t subtract(int64_t a, int64_t b) {
@@ -39,55 +35,67 @@ static int64_t add(int64_t a, int64_t b) {
   return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void write_run(struct line_writer *w, const struct run *run) {
-  w->n_rows++;
-  w->total++;
-  pack_signed(&w->columns[0], subtract(run->start, w->last.end));
-  buf_varint(&w->columns[1], (uint64_t)subtract(run->end, run->start));
-  pack_signed(&w->columns[2], (int64_t)run->node - w->last.node);
-  w->last = *run;
+static void close_run(struct line_maker *w, struct gathering *g) {
+  struct pack_timeline *t = &w->pack->timeline;
+  if (!g->is_open || w->refused) return;
+  if (budget_grow(&w->pack->budget, (void **)&t->runs, &t->runs_cap,
+                  sizeof *t->runs, (uint64_t)t->n_runs + 1) != 0) {
+    w->refused = 1;
+    return;
+  }
+  t->runs[t->n_runs++] = g->run;
+  g->is_open = 0;
 }
 
-/* Are two pieces of one thread shown as one? */
-static int is_same(const struct line_writer *w, const struct run *run,
+/* Does a piece that starts now belong to the run before it? */
+static int is_same(const struct line_maker *w, const struct gathering *g,
                    int64_t start, uint32_t node) {
-  if (!run->is_open) return 0;
-  if (run->node == node && start <= run->end) return 1;
-  return w->quantum > 0 && run->start / w->quantum == start / w->quantum;
+  int64_t quantum = w->pack->timeline.quantum;
+  if (!g->is_open) return 0;
+  if (g->run.node == node && start <= g->run.end) return 1;
+  return quantum > 0 && g->run.start / quantum == start / quantum;
 }
 
-static void add_piece(struct line_writer *w, struct run *run, uint32_t i) {
+static void add_piece(struct line_maker *w, struct gathering *g, uint32_t i) {
   const struct timeline *t = w->timeline;
   int64_t start = subtract(t->time_ns[i], w->origin);
   int64_t weight = t->weight_ns[i] < 0 ? 0 : t->weight_ns[i];
   uint32_t node = w->nodes[t->stack[i]];
-  if (run->is_open && start < run->end) start = run->end;
+  if (g->is_open && start < g->run.end) start = g->run.end;
   int64_t end = add(start, weight);
-  if (!is_same(w, run, start, node)) {
-    if (run->is_open) write_run(w, run);
-    struct run fresh = {start, end, weight, node, 1};
-    *run = fresh;
+  if (!is_same(w, g, start, node)) {
+    close_run(w, g);
+    struct gathering fresh = {{start, end, node}, weight, 1};
+    *g = fresh;
     return;
   }
-  run->end = end;
-  if (weight > run->longest || node == run->node) {
-    run->longest = node == run->node ? add(run->longest, weight) : weight;
-    run->node = node;
+  g->run.end = end;
+  if (node == g->run.node) g->longest = add(g->longest, weight);
+  else if (weight > g->longest) {
+    g->longest = weight;
+    g->run.node = node;
   }
 }
 
-static void write_thread(struct line_writer *w, uint32_t thread) {
-  struct run run = {0};
-  memset(&w->last, 0, sizeof w->last);
-  w->n_rows = 0;
-  for (int c = 0; c < 3; c++) buf_clear(&w->columns[c]);
+/* A run's end and its difference to the next start stay within 64 bits when
+   no time is further from the origin than this: 146 years. */
+#define MAX_TIME (INT64_MAX / 2)
+
+static int is_sane(const struct line_maker *w, uint32_t i) {
+  int64_t start = subtract(w->timeline->time_ns[i], w->origin);
+  return start > -MAX_TIME && start < MAX_TIME
+         && w->timeline->weight_ns[i] < MAX_TIME;
+}
+
+static void make_runs(struct line_maker *w, uint32_t thread) {
+  struct gathering g = {{0, 0, 0}, 0, 0};
   for (uint32_t i = w->starts[thread]; i < w->starts[thread + 1]; i++)
-    add_piece(w, &run, w->order[i]);
-  if (run.is_open) write_run(w, &run);
+    if (is_sane(w, w->order[i])) add_piece(w, &g, w->order[i]);
+  close_run(w, &g);
 }
 
 /* Brings the samples into the order of threads; each keeps its own order. */
-static int order_samples(struct line_writer *w) {
+static int order_samples(struct line_maker *w) {
   const struct timeline *t = w->timeline;
   struct budget *b = &w->pack->budget;
   if (budget_grow(b, (void **)&w->starts, &w->starts_cap, sizeof *w->starts,
@@ -104,7 +112,7 @@ static int order_samples(struct line_writer *w) {
   return 0;
 }
 
-static int mark_stacks(struct line_writer *w, struct profile *p) {
+static int mark_stacks(struct line_maker *w, struct profile *p) {
   const struct timeline *t = w->timeline;
   struct budget *b = &w->pack->budget;
   if (budget_grow(b, (void **)&w->wanted, &w->wanted_cap, 1, p->stacks.count)
@@ -118,7 +126,7 @@ static int mark_stacks(struct line_writer *w, struct profile *p) {
 }
 
 /* The quantum that keeps 'rows' rows of all threads under the limit. */
-static int64_t choose_quantum(const struct line_writer *w, uint64_t rows) {
+static int64_t choose_quantum(const struct line_maker *w, uint64_t rows) {
   const struct timeline *t = w->timeline;
   if (rows <= PACK_TIMELINE_ROWS) return 0;
   int64_t first = INT64_MAX, last = INT64_MIN;
@@ -134,51 +142,61 @@ static int64_t choose_quantum(const struct line_writer *w, uint64_t rows) {
   return quantum < 1 ? 1 : quantum;
 }
 
-static int copy_text(struct line_writer *w, const struct profile *p,
-                     uint32_t id, struct buffer *out) {
+static uint32_t copy_text(struct line_maker *w, const struct profile *p,
+                          uint32_t id) {
   size_t len;
   const char *text = strtab_get(&p->strings, id, &len);
-  uint32_t copy = strtab_add(&w->pack->texts, text, len);
-  buf_varint(out, copy);
-  return copy == UINT32_MAX ? -1 : 0;
+  return strtab_add(&w->pack->texts, text, len);
 }
 
-static int put_threads(struct line_writer *w, const struct profile *p,
-                       struct buffer *out) {
-  const struct timeline *t = w->timeline;
-  buf_varint(out, (uint64_t)w->quantum);
-  buf_varint(out, t->n_threads);
-  for (uint32_t i = 0; i < t->n_threads; i++) {
-    if (copy_text(w, p, t->threads[i].name, out) != 0
-        || copy_text(w, p, t->threads[i].process, out) != 0)
-      return -1;
-    buf_varint(out, t->threads[i].id);
-    write_thread(w, i);
-    buf_varint(out, w->n_rows);
-    for (int c = 0; c < 3; c++) {
-      buf_put(out, w->columns[c].data, w->columns[c].len);
-      if (w->columns[c].failed) return -1;
-    }
-  }
-  return out->failed ? -1 : 0;
+static int add_thread(struct line_maker *w, const struct profile *p,
+                      uint32_t i) {
+  struct pack_timeline *t = &w->pack->timeline;
+  const struct timeline_thread *from = &w->timeline->threads[i];
+  struct pack_thread thread = {
+    .id = from->id, .name = copy_text(w, p, from->name),
+    .process = copy_text(w, p, from->process), .first_run = t->n_runs
+  };
+  if (thread.name == UINT32_MAX || thread.process == UINT32_MAX
+      || budget_grow(&w->pack->budget, (void **)&t->threads, &t->threads_cap,
+                     sizeof *t->threads, (uint64_t)t->n_threads + 1) != 0)
+    return -1;
+  make_runs(w, i);
+  thread.n_runs = t->n_runs - thread.first_run;
+  t->threads[t->n_threads++] = thread;
+  return w->refused ? -1 : 0;
 }
 
-static int put_timeline(struct line_writer *w, struct profile *p) {
-  struct buffer *out = &w->pack->timeline;
-  if (mark_stacks(w, p) != 0 || order_samples(w) != 0) return -1;
-  for (uint32_t i = 0; i < w->timeline->n_threads; i++) write_thread(w, i);
-  w->quantum = choose_quantum(w, w->total);
-  buf_clear(out);
-  return put_threads(w, p, out);
+static int add_threads(struct line_maker *w, const struct profile *p) {
+  struct pack_timeline *t = &w->pack->timeline;
+  t->n_runs = t->n_threads = 0;
+  for (uint32_t i = 0; i < w->timeline->n_threads; i++)
+    if (add_thread(w, p, i) != 0) return -1;
+  return 0;
+}
+
+static int make_timeline(struct line_maker *w, struct profile *p) {
+  struct pack_timeline *t = &w->pack->timeline;
+  t->quantum = 0;
+  t->is_set = 1;
+  if (mark_stacks(w, p) != 0 || order_samples(w) != 0
+      || add_threads(w, p) != 0)
+    return -1;
+  t->quantum = choose_quantum(w, t->n_runs);
+  return t->quantum == 0 ? 0 : add_threads(w, p);
+}
+
+void pack_free_timeline(struct pack *k) {
+  struct pack_timeline *t = &k->timeline;
+  budget_free(&k->budget, t->threads, t->threads_cap, sizeof *t->threads);
+  budget_free(&k->budget, t->runs, t->runs_cap, sizeof *t->runs);
 }
 
 int pack_set_timeline(struct pack *k, struct profile *p,
                       const struct timeline *t, int64_t origin) {
-  struct line_writer w = {.pack = k, .timeline = t, .origin = origin};
+  struct line_maker w = {.pack = k, .timeline = t, .origin = origin};
   struct budget *b = &k->budget;
-  for (int c = 0; c < 3; c++) buf_init(&w.columns[c], b);
-  int status = put_timeline(&w, p);
-  for (int c = 0; c < 3; c++) buf_free(&w.columns[c]);
+  int status = make_timeline(&w, p);
   budget_free(b, w.wanted, w.wanted_cap, sizeof *w.wanted);
   budget_free(b, w.nodes, w.nodes_cap, sizeof *w.nodes);
   budget_free(b, w.starts, w.starts_cap, sizeof *w.starts);

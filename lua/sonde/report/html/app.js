@@ -446,7 +446,7 @@ async function start() {
   document.body.classList.add("has-app");
   const app = new App(page);
   app.render();
-  document.documentElement.dataset.ready = "true";
+  document.documentElement.dataset.ready = String(performance.now());
 }
 
 document.documentElement.classList.add("has-script");

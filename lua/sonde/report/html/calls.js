@@ -1,219 +1,282 @@
 /*
- * The tree of calls that is on display: the page's tree with the rows of a
- * view (one, or two sides of a difference) put on it, after filters. Nodes
- * are numbers; a caller's is always smaller than its callees', so one sweep
- * from the end sums everything.
+ * The calls that are on display: the page's tree with the rows of a view (one,
+ * or two sides of a difference) on it, after filters.
+ *
+ * The tree is in preorder: a call and all that it calls are the nodes from its
+ * own to `end[node]`, and their rows lie side by side. So what a call is worth
+ * is a difference of two running sums over the rows, found by bisection, and
+ * nothing is computed for nodes that nobody looks at. (100,000 stacks have
+ * millions of nodes; touching fresh memory for them costs more than all else.)
  */
 import { alike, isBig, magnitude, zero, zeros } from "./values.js";
 
-/** Marks the stacks that a focus or an ignore pattern decides on. */
-function markPaths(page, mask) {
-  const marks = new Uint8Array(page.parent.length);
-  for (let i = 1; i < marks.length; i++) marks[i] = marks[page.parent[i]] | mask[page.fn[i]];
-  return marks;
-}
-
 /** The stacks that focus and ignore leave, a byte each; null for all. */
-export function keptStacks(page, filters) {
-  if (!filters.focus && !filters.ignore) return null;
-  const kept = new Uint8Array(page.parent.length).fill(1);
-  if (filters.focus) {
-    const marks = markPaths(page, filters.focus);
-    for (let i = 0; i < kept.length; i++) kept[i] &= marks[i];
-  }
-  if (filters.ignore) {
-    const marks = markPaths(page, filters.ignore);
-    for (let i = 0; i < kept.length; i++) if (marks[i]) kept[i] = 0;
-  }
+export function keptStacks(page, { focus, ignore }) {
+  if (!focus && !ignore) return null;
+  const kept = new Uint8Array(page.n).fill(focus ? 0 : 1);
+  if (focus) eachOutermost(page, focus, (node, end) => kept.fill(1, node, end));
+  if (ignore) eachOutermost(page, ignore, (node, end) => kept.fill(0, node, end));
   return kept;
 }
 
-/**
- * Rebuilds the tree without hidden frames, with runs of foreign frames shown
- * as their outermost one, and with recursion as one frame. Siblings with one
- * function may come out of it; whoever draws joins them.
- * @returns {object} `parent fn n of`; `of` is the new node of each old one
- */
-function reshape(page, { hide, foreign, collapse }) {
-  const n = page.parent.length;
-  if (!hide && !foreign && !collapse) return { parent: page.parent, fn: page.fn, n, of: null };
-  const parent = new Uint32Array(n);
-  const fns = new Uint32Array(n);
-  const of = new Uint32Array(n);
-  const isForeign = new Uint8Array(n);
-  let made = 1;
-  for (let i = 1; i < n; i++) {
-    const caller = page.parent[i];
-    const fn = page.fn[i];
-    const isHidden = hide !== null && hide[fn] === 1;
-    isForeign[i] = isHidden || !foreign ? isForeign[caller] : foreign[fn];
-    of[i] = of[caller];
-    if (isHidden || (foreign && foreign[fn] && isForeign[caller])) continue;
-    if (collapse && of[caller] !== 0 && fns[of[caller]] === fn) continue;
-    parent[made] = of[caller];
-    fns[made] = fn;
-    of[i] = made++;
+/** Calls of functions of the mask that are not below another such call. */
+function eachOutermost({ n, fn, end }, mask, use) {
+  for (let i = 1; i < n;) {
+    if (mask[fn[i]] === 1) {
+      use(i, end[i]);
+      i = end[i];
+    } else {
+      i++;
+    }
   }
-  return { parent: parent.subarray(0, made), fn: fns.subarray(0, made), n: made, of };
 }
 
-/** How many of a side's rows are left. */
-function countRows({ node, wanted }, kept) {
-  if (!wanted && !kept) return node.length;
-  let n = 0;
-  for (let i = 0; i < node.length; i++) {
-    if ((!wanted || wanted[i]) && (!kept || kept[node[i]])) n++;
+/**
+ * The frames that are not shown, a byte for each node: hidden ones, foreign
+ * ones called by foreign ones, and recursion. Null for none.
+ */
+function skippedNodes(page, { hide, foreign, collapse }) {
+  if (!hide && !foreign && !collapse) return null;
+  const { n, fn, end } = page;
+  const skip = new Uint8Array(n);
+  const open = [{ end: n, fn: 0, isForeign: 0 }];
+  for (let i = 1; i < n; i++) {
+    while (i >= open[open.length - 1].end) open.pop();
+    const caller = open[open.length - 1];
+    const f = fn[i];
+    if (hide && hide[f] === 1) {
+      skip[i] = 1;
+      continue;
+    }
+    const isForeign = foreign ? foreign[f] : 0;
+    if ((isForeign === 1 && caller.isForeign === 1) || (collapse && caller.fn === f)) skip[i] = 1;
+    else open.push({ end: end[i], fn: f, isForeign });
   }
+  return skip;
+}
+
+function isLeft({ node, value, wanted }, kept, i) {
+  return (wanted === null || wanted[i] === 1) && (kept === null || kept[node[i]] === 1)
+    && Number(value[i]) !== 0;
+}
+
+function countLeft(side, kept) {
+  let n = 0;
+  for (let i = 0; i < side.node.length; i++) if (isLeft(side, kept, i)) n++;
   return n;
 }
 
+/** The side with the lowest node that is left, from the places in `next` on. */
+function nextSide(sides, kept, next) {
+  let best = -1;
+  sides.forEach((side, k) => {
+    while (next[k] < side.node.length && !isLeft(side, kept, next[k])) next[k]++;
+    if (next[k] === side.node.length) return;
+    if (best < 0 || side.node[next[k]] < sides[best].node[next[best]]) best = k;
+  });
+  return best;
+}
+
 /**
- * The rows that are left, of all sides one after the other.
- * @returns {object} `node` in the tree on display, `values` with a column for
- *   each side (0 in the rows of others), `weight` of each row on the canvas
+ * The rows that are left, of all sides, in the order of their nodes.
+ * @returns {object} `n node`, `values` with a column for each side (0 in the
+ *   rows of others), `weight` of each row on the canvas
  */
-function gatherRows(sides, values, big, of, spec) {
-  const counts = sides.map((side) => countRows(side, spec.kept));
-  const n = counts.reduce((sum, count) => sum + count, 0);
+function gatherRows(sides, big, { kept, factors }) {
+  const n = sides.reduce((sum, side) => sum + countLeft(side, kept), 0);
   const rows = { n, node: new Uint32Array(n), weight: new Float64Array(n),
     values: sides.map(() => zeros(n, big)) };
-  let at = 0;
-  sides.forEach(({ node, wanted }, side) => {
-    const column = values[side];
-    for (let i = 0; i < node.length; i++) {
-      if ((wanted && !wanted[i]) || (spec.kept && !spec.kept[node[i]])) continue;
-      rows.node[at] = of ? of[node[i]] : node[i];
-      rows.values[side][at] = column[i];
-      rows.weight[at] = magnitude(column[i]) * spec.factors[side];
-      at++;
-    }
-  });
+  const next = sides.map(() => 0);
+  for (let at = 0; at < n; at++) {
+    const k = nextSide(sides, kept, next);
+    const { node, value } = sides[k];
+    const i = next[k]++;
+    rows.node[at] = node[i];
+    rows.values[k][at] = value[i];
+    rows.weight[at] = magnitude(value[i]) * factors[k];
+  }
   return rows;
 }
 
-function sumColumn(column, big) {
+/** Sums of the first 0, 1, 2, … values of a column. */
+function runningSums(column, big) {
+  const sums = zeros(column.length + 1, big);
+  for (let i = 0; i < column.length; i++) sums[i + 1] = sums[i] + column[i];
+  return sums;
+}
+
+function sumOf(column, big) {
   let sum = zero(big);
   for (let i = 0; i < column.length; i++) sum += column[i];
   return sum;
 }
 
-/** What each node has with its callees. */
-function sumUp(parent, rowNode, column, sums) {
-  for (let i = 0; i < column.length; i++) sums[rowNode[i]] += column[i];
-  for (let i = sums.length - 1; i > 0; i--) sums[parent[i]] += sums[i];
-  return sums;
-}
-
-const hasNegative = (column) => column.some((value) => value < 0);
-
-/**
- * Builds the tree on display.
- * @param {object} page
- * @param {object} spec `sides`: for each side `{ node, value, wanted }`
- *   (`wanted` a byte for each row, or null); `factors`: what a side's value
- *   is multiplied by for widths; `kept`: of `keptStacks`; `hide foreign`:
- *   a byte for each function, or null; `collapse`
- * @returns {object} `n parent fn of first next rows total weight whole
- *   isSigned big`; `total` has a column for each side, `weight` is what a node
- *   and its callees weigh, `whole` the sum of the rows by side before any
- *   filter, `isSigned` whether a value is negative
- */
-export function buildCalls(page, spec) {
-  const values = alike(spec.sides.map((side) => side.value));
-  const big = values.some(isBig);
-  const { parent, fn, n, of } = reshape(page, spec);
-  const rows = gatherRows(spec.sides, values, big, of, spec);
-  const total = rows.values.map((column) => sumUp(parent, rows.node, column, zeros(n, big)));
-  const isSigned = rows.values.some(hasNegative);
-  const isPlain = total.length === 1 && !big && !isSigned;
-  const calls = {
-    n, parent, fn, of, rows, total, big, isSigned,
-    whole: values.map((value) => sumColumn(value, big)),
-    weight: isPlain ? total[0] : sumUp(parent, rows.node, rows.weight, new Float64Array(n)),
-  };
-  return Object.assign(calls, linkChildren(calls));
-}
-
-/** What a node has without its callees, for each side. */
-export function selfValues({ total, first, next }, node) {
-  return total.map((column) => {
-    let self = column[node];
-    for (let child = first[node]; child !== 0; child = next[child]) self -= column[child];
-    return self;
-  });
-}
-
-/** First child and next sibling of each node that weighs something. */
-function linkChildren({ n, parent, weight }) {
-  const first = new Uint32Array(n);
-  const next = new Uint32Array(n);
-  for (let i = n - 1; i > 0; i--) {
-    if (weight[i] === 0) continue;
-    next[i] = first[parent[i]];
-    first[parent[i]] = i;
+/** The tree on display. */
+export class Calls {
+  /**
+   * @param {object} page
+   * @param {object} spec `sides`: for each side `{ node, value, wanted }`
+   *   (`wanted` a byte for each row, or null); `factors`: what a side's value
+   *   is multiplied by for widths; `kept`: of `keptStacks`; `hide foreign`: a
+   *   byte for each function, or null; `collapse`
+   */
+  constructor(page, spec) {
+    const values = alike(spec.sides.map((side) => side.value));
+    const sides = spec.sides.map((side, k) => ({ ...side, value: values[k] }));
+    this.page = page;
+    this.n = page.n;
+    this.fn = page.fn;
+    this.end = page.end;
+    this.big = values.some(isBig);
+    this.skip = skippedNodes(page, spec);
+    this.rows = gatherRows(sides, this.big, spec);
+    this.sums = this.rows.values.map((column) => runningSums(column, this.big));
+    this.weights = runningSums(this.rows.weight, false);
+    this.isSigned = this.rows.values.some((column) => column.some((value) => value < 0));
+    /** The sum of all rows by side, before any filter. */
+    this.whole = values.map((value) => sumOf(value, this.big));
   }
-  return { first, next };
+
+  /** The sum of the rows that are left, by side. */
+  get total() {
+    return this.sums.map((sums) => sums[this.rows.n]);
+  }
+
+  get totalWeight() {
+    return this.weights[this.rows.n];
+  }
+
+  /** The number of rows of nodes before a node. */
+  rowsBefore(node) {
+    const { node: nodes, n } = this.rows;
+    let low = 0;
+    let high = n;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (nodes[middle] < node) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** What a call and its callees weigh. */
+  weight(node) {
+    const from = this.rowsBefore(node);
+    const to = this.rowsBefore(this.end[node]);
+    return from === to ? 0 : this.weights[to] - this.weights[from];
+  }
+
+  /** Their value for each side. */
+  values(node) {
+    const from = this.rowsBefore(node);
+    const to = this.rowsBefore(this.end[node]);
+    return this.sums.map((sums) => sums[to] - sums[from]);
+  }
+
+  /** The calls under a call that are shown. */
+  callees(node, use) {
+    const { end, skip } = this;
+    const stop = end[node];
+    for (let i = node + 1; i < stop;) {
+      if (skip !== null && skip[i] === 1) {
+        i++;
+      } else {
+        use(i);
+        i = end[i];
+      }
+    }
+  }
+
+  /** The call that is shown above a call; 0 for none. */
+  caller(node) {
+    const { parent } = this.page;
+    let at = parent[node];
+    while (this.skip !== null && this.skip[at] === 1) at = parent[at];
+    return at;
+  }
+
+  /** The call itself, or the one that is shown in its place. */
+  shown(node) {
+    return this.skip !== null && this.skip[node] === 1 ? this.caller(node) : node;
+  }
+
+  /** The calls that are shown above a call and itself, the outermost first. */
+  path(node, path = []) {
+    path.length = 0;
+    for (let at = this.shown(node); at !== 0; at = this.caller(at)) path.push(at);
+    return path.reverse();
+  }
+
+  /** Calls of functions of the mask that are shown and not below another one. */
+  outermost(mask, use) {
+    const { n, fn, end, skip } = this;
+    for (let i = 1; i < n;) {
+      if (mask[fn[i]] === 1 && (skip === null || skip[i] === 0)) {
+        use(i);
+        i = end[i];
+      } else {
+        i++;
+      }
+    }
+  }
+
+  /** What the samples weigh that have a function of the mask in their stack. */
+  weighMatches(mask) {
+    let sum = 0;
+    this.outermost(mask, (node) => { sum += this.weight(node); });
+    return sum;
+  }
+
+  /** How many boxes lie above each row, its own included; and the most. */
+  levels() {
+    const { n, end, skip, rows } = this;
+    const open = [];
+    const levels = new Uint32Array(rows.n);
+    let row = 0;
+    for (let i = 0; i < n && row < rows.n; i++) {
+      while (open.length > 0 && i >= open[open.length - 1]) open.pop();
+      if (i > 0 && (skip === null || skip[i] === 0)) open.push(end[i]);
+      for (; row < rows.n && rows.node[row] === i; row++) levels[row] = open.length;
+    }
+    return { levels, most: levels.reduce((most, level) => Math.max(most, level), 0) };
+  }
 }
 
 /** Values of their own by function. */
-function sumSelf({ fn, rows, big }, nFunctions) {
+function sumSelf(calls, nFunctions) {
+  const { fn, rows, big } = calls;
   const self = rows.values.map(() => zeros(nFunctions, big));
   const own = new Float64Array(nFunctions);
   for (let i = 0; i < rows.n; i++) {
-    const f = fn[rows.node[i]];
+    const f = fn[calls.shown(rows.node[i])];
     own[f] += rows.weight[i];
     for (let side = 0; side < self.length; side++) self[side][f] += rows.values[side][i];
   }
   return { self, own };
 }
 
-/** The nodes that no node of the same function is above: a byte each. */
-function markOutermost({ n, fn, first, next }, nFunctions) {
-  const outermost = new Uint8Array(n);
-  const open = new Uint32Array(nFunctions);
-  const path = [];
-  let node = first[0];
-  while (node !== 0 || path.length > 0) {
-    if (node !== 0) {
-      if (open[fn[node]]++ === 0) outermost[node] = 1;
-      path.push(node);
-      node = first[node];
-    } else {
-      const done = path.pop();
-      open[fn[done]]--;
-      node = next[done];
-    }
-  }
-  return outermost;
-}
-
 /**
  * Sums by function; in a total a stack counts once however often a function
  * recurs in it.
- * @returns {object} `self total` by side and function, `own weight` by
- *   function, `outermost`: a byte for each node
+ * @returns {object} `self total` by side and function, `own weight` by function
  */
 export function sumFunctions(calls, nFunctions) {
-  const { n, fn, weight, total, big } = calls;
-  const outermost = markOutermost(calls, nFunctions);
-  const sums = total.map(() => zeros(nFunctions, big));
-  const weights = new Float64Array(nFunctions);
-  for (let i = 1; i < n; i++) {
-    if (outermost[i] === 0) continue;
-    weights[fn[i]] += weight[i];
-    for (let side = 0; side < sums.length; side++) sums[side][fn[i]] += total[side][i];
+  const { n, fn, end, skip, sums, weights, rows, big } = calls;
+  const total = sums.map(() => zeros(nFunctions, big));
+  const weight = new Float64Array(nFunctions);
+  const until = new Uint32Array(nFunctions);   // the end of an open call of the function
+  let from = 0;
+  for (let i = 1; i < n && from < rows.n; i++) {
+    const f = fn[i];
+    while (from < rows.n && rows.node[from] < i) from++;
+    if (i < until[f] || (skip !== null && skip[i] === 1)) continue;
+    until[f] = end[i];
+    const to = calls.rowsBefore(end[i]);
+    if (to === from) continue;
+    weight[f] += weights[to] - weights[from];
+    for (let side = 0; side < total.length; side++) {
+      total[side][f] += sums[side][to] - sums[side][from];
+    }
   }
-  return { ...sumSelf(calls, nFunctions), total: sums, weight: weights, outermost };
-}
-
-/**
- * What the samples weigh that have a function of the mask in their stack.
- * @returns {number} by `calls.weight`
- */
-export function weighMatches({ n, parent, fn, rows }, mask) {
-  const marks = new Uint8Array(n);
-  for (let i = 1; i < n; i++) marks[i] = marks[parent[i]] | mask[fn[i]];
-  let sum = 0;
-  for (let i = 0; i < rows.n; i++) if (marks[rows.node[i]] === 1) sum += rows.weight[i];
-  return sum;
+  return { ...sumSelf(calls, nFunctions), total, weight };
 }

@@ -103,7 +103,7 @@ export class Details {
     const name = box.fn === 0 ? context.title : printable(this.page.names[box.fn]);
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = context.fill(box);
-    this.what.replaceChildren(swatch, name,
+    this.what.replaceChildren(swatch, name, " ",
       element("span", { class: "place" }, box.fn === 0 ? "" : placeOf(this.page, box.fn)));
     this.what.title = name;
     fill(this.numbers, pieces);

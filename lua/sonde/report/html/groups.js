@@ -4,19 +4,25 @@
  * callees, upwards its callers; so one class draws the flame graph, its
  * inverse, and both halves of the sandwich.
  */
-import { selfValues } from "./calls.js";
-import { zero } from "./values.js";
+import { minus, zero } from "./values.js";
 
 /** A box: nodes with one function at the end of one path. */
 class Group {
+  /**
+   * @param {Boxes} source
+   * @param {?Group} parent
+   * @param {number} fn
+   * @param {Uint32Array|number[]} nodes
+   * @param {?Uint32Array|number[]} origins upwards: the row or node each path began with
+   */
   constructor(source, parent, fn, nodes, origins) {
     this.source = source;
     this.parent = parent;
     this.depth = parent ? parent.depth + 1 : 0;
     this.fn = fn;
     this.nodes = nodes;
-    this.origins = origins;   // upwards: the row or node that each path began with
-    this.weight = 0;
+    this.origins = origins;
+    this.weight = source.weigh(origins || nodes);
     this.list = null;
   }
 
@@ -28,24 +34,14 @@ class Group {
 
   /** The group's value for each side. */
   get values() {
-    const { carried, big } = this.source;
-    const nodes = this.origins || this.nodes;
-    return carried.map((column) => {
-      let sum = zero(big);
-      for (let i = 0; i < nodes.length; i++) sum += column[nodes[i]];
-      return sum;
-    });
+    return this.source.sum(this.origins || this.nodes);
   }
 
-  /** What it has without its callees; null where there are none below. */
+  /** What it has without its callees; null where those are not below. */
   get selfValues() {
-    const { calls, isUp, big } = this.source;
-    if (isUp) return null;
-    const sums = calls.total.map(() => zero(big));
-    for (const node of this.nodes) {
-      selfValues(calls, node).forEach((value, side) => { sums[side] += value; });
-    }
-    return sums;
+    if (this.source.isUp) return null;
+    return this.children.reduce((left, child) =>
+      child.values.map((value, side) => minus(left[side], value)), this.values);
   }
 
   /** Functions from the outermost box to this one. */
@@ -56,77 +52,82 @@ class Group {
   }
 }
 
-/** Sorts entries into groups by function. */
+/** Sorts places into groups by function. */
 class Sorter {
   constructor(nFunctions) {
     this.slot = new Int32Array(nFunctions).fill(-1);
   }
 
-  /** Gives, for each function among `fns`, the places it is at. */
-  split(fns) {
+  /** Gives, for each function among those of nodes, the places it is at. */
+  split(nodes, fn) {
     const order = [];
     const counts = [];
-    for (let i = 0; i < fns.length; i++) {
-      let slot = this.slot[fns[i]];
+    for (const node of nodes) {
+      let slot = this.slot[fn[node]];
       if (slot < 0) {
-        slot = order.push(fns[i]) - 1;
-        this.slot[fns[i]] = slot;
+        slot = order.push(fn[node]) - 1;
+        this.slot[fn[node]] = slot;
         counts.push(0);
       }
       counts[slot]++;
     }
-    const places = counts.map((count) => new Uint32Array(count));
-    counts.fill(0);
-    for (let i = 0; i < fns.length; i++) {
-      const slot = this.slot[fns[i]];
-      places[slot][counts[slot]++] = i;
-    }
-    for (const fn of order) this.slot[fn] = -1;
-    return order.map((fn, slot) => ({ fn, places: places[slot] }));
+    const groups = order.map((f, slot) => ({ fn: f, places: new Uint32Array(counts[slot]), n: 0 }));
+    nodes.forEach((node, i) => {
+      const group = groups[this.slot[fn[node]]];
+      group.places[group.n++] = i;
+    });
+    for (const f of order) this.slot[f] = -1;
+    return groups;
   }
 }
 
 const byWeight = (a, b) => b.weight - a.weight || a.fn - b.fn;
 
-/** A picture's boxes. `root` stands for all of it and has no function. */
+/** A picture's boxes. `root` stands for all of it, or for one function. */
 export class Boxes {
   /**
-   * @param {object} calls of `buildCalls`
+   * @param {Calls} calls
    * @param {number} nFunctions
    * @param {object} start `up` (towards callers); `nodes`, where paths begin
    *   (default: the root, or for `up` the node of every row); `fn`, the
    *   function of the first box when all begin with it
    */
-  constructor(calls, nFunctions, start) {
+  constructor(calls, nFunctions, { up, nodes, fn }) {
     this.calls = calls;
-    this.isUp = Boolean(start.up);
+    this.isUp = Boolean(up);
     this.big = calls.big;
     this.sorter = new Sorter(nFunctions);
-    const isWhole = start.nodes === undefined;
-    const isByRow = this.isUp && isWhole;
-    this.carried = isByRow ? calls.rows.values : calls.total;
-    this.weights = isByRow ? calls.rows.weight : calls.weight;
-    this.root = isWhole ? this.wholeRoot() : this.rootAt(start);
+    this.isByRow = this.isUp && nodes === undefined;
+    this.root = nodes === undefined ? this.wholeRoot()
+      : new Group(this, null, fn, nodes, this.isUp ? nodes : null);
     this.total = this.root.weight;
   }
 
   wholeRoot() {
-    const { calls } = this;
-    if (!this.isUp) return this.weighed(new Group(this, null, 0, Uint32Array.of(0), null));
-    const origins = Uint32Array.from(calls.rows.node.keys());
-    const root = new Group(this, null, 0, calls.rows.node, origins);
-    root.isEntry = true;
-    return this.weighed(root);
+    if (!this.isUp) return new Group(this, null, 0, [0], null);
+    const origins = this.calls.rows.node.map((_, row) => row);
+    const nodes = this.calls.rows.node.map((node) => this.calls.shown(node));
+    return new Group(this, null, 0, nodes, origins);
   }
 
-  rootAt({ nodes, fn }) {
-    return this.weighed(new Group(this, null, fn, nodes, this.isUp ? nodes : null));
+  /** The weight of nodes, or of rows where paths begin with rows. */
+  weigh(places) {
+    const { calls, isByRow } = this;
+    let sum = 0;
+    for (const place of places) sum += isByRow ? calls.rows.weight[place] : calls.weight(place);
+    return sum;
   }
 
-  weighed(group) {
-    const nodes = group.origins || group.nodes;
-    for (let i = 0; i < nodes.length; i++) group.weight += this.weights[nodes[i]];
-    return group;
+  /** Their value for each side. */
+  sum(places) {
+    const { calls, isByRow } = this;
+    const sums = calls.sums.map(() => zero(this.big));
+    for (const place of places) {
+      const values = isByRow ? calls.rows.values.map((column) => column[place])
+        : calls.values(place);
+      for (let side = 0; side < sums.length; side++) sums[side] += values[side];
+    }
+    return sums;
   }
 
   open(group) {
@@ -135,50 +136,49 @@ export class Boxes {
   }
 
   openDown(group) {
-    const { fn, first, next } = this.calls;
+    const { calls } = this;
     const nodes = [];
-    for (const node of group.nodes) {
-      for (let child = first[node]; child !== 0; child = next[child]) nodes.push(child);
-    }
-    return this.sorter.split(nodes.map((node) => fn[node])).map(({ fn: f, places }) =>
-      this.weighed(new Group(this, group, f, places.map((i) => nodes[i]), null)));
+    for (const node of group.nodes) calls.callees(node, (child) => nodes.push(child));
+    return this.sorter.split(nodes, calls.fn).map(({ fn, places }) =>
+      new Group(this, group, fn, places.map((i) => nodes[i]), null));
   }
 
   openUp(group) {
-    const { fn, parent } = this.calls;
+    const { calls } = this;
+    const isEntry = this.isByRow && group.parent === null;
     const nodes = [];
     const origins = [];
     group.nodes.forEach((node, i) => {
-      const caller = group.isEntry ? node : parent[node];
+      const caller = isEntry ? node : calls.caller(node);
       if (caller === 0) return;
       nodes.push(caller);
       origins.push(group.origins[i]);
     });
-    return this.sorter.split(nodes.map((node) => fn[node])).map(({ fn: f, places }) =>
-      this.weighed(new Group(this, group, f, places.map((i) => nodes[i]),
-        places.map((i) => origins[i]))));
+    return this.sorter.split(nodes, calls.fn).map(({ fn, places }) =>
+      new Group(this, group, fn, places.map((i) => nodes[i]), places.map((i) => origins[i])));
   }
 
-  /** The deepest level that a path from the root can reach, for scrolling. */
+  /** The number of levels under the root, for scrolling. */
   get depth() {
-    if (this.levels === undefined) this.levels = this.measure();
-    return this.levels;
+    if (this.deepest === undefined) this.deepest = this.measure();
+    return this.deepest;
   }
 
   measure() {
-    const { calls } = this;
-    const level = new Uint16Array(calls.n);   // nobody scrolls further
-    let deepest = 0;
-    for (let i = 1; i < calls.n; i++) {
-      if (calls.weight[i] === 0) continue;
-      level[i] = level[calls.parent[i]] + 1;
-      if (level[i] > deepest) deepest = level[i];
+    const { calls, root } = this;
+    if (root.fn === 0) return calls.levels().most;
+    const above = (node) => calls.path(node).length;
+    if (this.isUp) return root.nodes.reduce((most, node) => Math.max(most, above(node)), 1) - 1;
+    const { levels } = calls.levels();
+    let most = 0;
+    for (const node of root.nodes) {
+      const top = above(node);
+      const stop = calls.rowsBefore(calls.end[node]);
+      for (let row = calls.rowsBefore(node); row < stop; row++) {
+        most = Math.max(most, levels[row] - top);
+      }
     }
-    if (!this.root.nodes.length || this.root.fn === 0) return deepest;
-    if (this.isUp) {
-      return this.root.nodes.reduce((most, node) => Math.max(most, level[node]), 1) - 1;
-    }
-    return deepestBelow(calls, this.root.nodes, level);
+    return most;
   }
 
   /**
@@ -259,15 +259,4 @@ export class Boxes {
     const at = siblings.indexOf(group) + (direction === "next" ? 1 : -1);
     return siblings[at] || group;
   }
-}
-
-function deepestBelow({ n, parent, weight }, nodes, level) {
-  const base = new Uint16Array(n);
-  for (const node of nodes) base[node] = level[node];
-  let deepest = 0;
-  for (let i = 1; i < n; i++) {
-    if (base[i] === 0) base[i] = base[parent[i]];
-    if (base[i] !== 0 && weight[i] !== 0) deepest = Math.max(deepest, level[i] - base[i]);
-  }
-  return deepest;
 }

@@ -3,7 +3,7 @@
  * they make, the boxes of each picture. Every part is computed when it is
  * first asked for, and again only when what it depends on has changed.
  */
-import { buildCalls, keptStacks, sumFunctions, weighMatches } from "./calls.js";
+import { Calls, keptStacks, sumFunctions } from "./calls.js";
 import { Boxes } from "./groups.js";
 import { matchFunctions } from "./search.js";
 import { Spans } from "./spans.js";
@@ -109,7 +109,7 @@ export class Model {
   makeCalls(key) {
     const state = { ...key, profile: this.meta.views[key.view].name };
     const kept = this.kept(key);
-    return buildCalls(this.page, {
+    return new Calls(this.page, {
       sides: this.sides(key),
       factors: this.isDiff ? [1, this.factor(key)] : [1],
       kept,
@@ -221,12 +221,12 @@ export class Model {
   /** Callers (up) or callees of a function. */
   around(state, fn, up) {
     const calls = this.calls(state);
-    const { outermost } = this.functions(state);
     return this.boxesOf(calls, `${up ? "callers" : "callees"} ${fn}`, () => {
+      const mask = new Uint8Array(this.page.names.length);
+      mask[fn] = 1;
       const nodes = [];
-      for (let i = 1; i < calls.n; i++) if (outermost[i] && calls.fn[i] === fn) nodes.push(i);
-      return new Boxes(calls, this.page.names.length,
-        { up, fn, nodes: Uint32Array.from(nodes) });
+      calls.outermost(mask, (node) => nodes.push(node));
+      return new Boxes(calls, mask.length, { up, fn, nodes });
     });
   }
 
@@ -260,9 +260,8 @@ export class Model {
   search(state) {
     const { mask, count, problem } = this.match(state.q, "i");
     const calls = this.calls(state);
-    const whole = calls.weight[0];
-    const matched = weighMatches(calls, mask);
-    return { mask, count, problem, share: whole === 0 ? 0 : matched / whole };
+    const whole = calls.totalWeight;
+    return { mask, count, problem, share: whole === 0 ? 0 : calls.weighMatches(mask) / whole };
   }
 }
 

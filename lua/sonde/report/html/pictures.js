@@ -45,7 +45,7 @@ export class Pictures {
     this.colours = colours;
     this.matches = search ? search.mask : null;
     this.calls = this.model.calls(state);
-    if (this.calls.weight[0] === 0) {
+    if (this.calls.totalWeight === 0) {
       this.showMessage();
       return;
     }
@@ -119,7 +119,7 @@ export class Pictures {
       ...colours,
       matches: this.matches,
       rootLabel: `${printable(type)}: `
-        + calls.total.map((column) => format(column[0], unit)).join(" → "),
+        + calls.total.map((value) => format(value, unit)).join(" → "),
       note: model.isDiff ? (box) => this.diffNote(box, factor) : null,
       ...extra,
     };

@@ -99,10 +99,23 @@ class Cursor {
     return this.text.decode(this.bytes.subarray(start, this.at));
   }
 
-  column(n) {
-    const column = new Uint32Array(n);
-    for (let i = 0; i < n; i++) column[i] = this.int();
+  /** Fills a column from a place on. Most numbers are a byte. */
+  fill(column, from = 0) {
+    const { bytes } = this;
+    for (let i = from; i < column.length; i++) {
+      const byte = bytes[this.at];
+      if (byte < 128) {
+        column[i] = byte;
+        this.at++;
+      } else {
+        column[i] = this.int();
+      }
+    }
     return column;
+  }
+
+  column(n) {
+    return this.fill(new Uint32Array(n));
   }
 
   /** A column of signed numbers. */
@@ -118,15 +131,32 @@ class Cursor {
   }
 }
 
+/** The tree: for each node its function, and the node behind all that it calls. */
 function readTree(cursor, page) {
   const n = cursor.int();
   // Memory that is touched first costs more than what is done with it.
   const Narrow = page.names.length < 65536 ? Uint16Array : Uint32Array;
-  page.parent = new Uint32Array(n);
-  page.fn = new Narrow(n);
-  const { parent, fn } = page;
-  for (let i = 1; i < n; i++) parent[i] = i - cursor.int();
-  for (let i = 1; i < n; i++) fn[i] = cursor.int();
+  const end = cursor.fill(new Uint32Array(n), 1);
+  const open = [0];
+  for (let i = 1; i < n; i++) {
+    for (let up = end[i]; up > 0; up--) end[open.pop()] = i;
+    open.push(i);
+  }
+  for (const node of open) end[node] = n;
+  const fn = cursor.fill(new Narrow(n), 1);
+  Object.assign(page, { n, end, fn });
+}
+
+/** The caller of each node; most pages are read without it. */
+function parentsOf({ n, end }) {
+  const parent = new Uint32Array(n);
+  const open = [0];
+  for (let i = 1; i < n; i++) {
+    while (i >= end[open[open.length - 1]]) open.pop();
+    parent[i] = open[open.length - 1];
+    open.push(i);
+  }
+  return parent;
 }
 
 function readLabels(cursor, page) {
@@ -181,19 +211,39 @@ function addUp(column) {
   return column;
 }
 
-/** Gives samples without a frame one that says so. */
+/** Gives samples without a frame one that says so, behind all others. */
 function nameBareSamples(page) {
   const columns = page.views.map((view) => view.node);
   if (page.timeline) columns.push(...page.timeline.threads.map((thread) => thread.node));
   if (!columns.some((column) => column.includes(0))) return;
-  const node = page.parent.length;
+  const { n } = page;
   const fn = page.names.push(NO_STACK) - 1;
   for (const name of ["file", "module", "line", "foreign"]) page[name] = append(page[name], 0);
-  page.parent = append(page.parent, 0);
   page.fn = append(page.fn, fn);
+  page.end = append(page.end, n + 1);
+  page.end[0] = page.n = n + 1;
   for (const column of columns) {
-    for (let i = 0; i < column.length; i++) if (column[i] === 0) column[i] = node;
+    for (let i = 0; i < column.length; i++) if (column[i] === 0) column[i] = n;
   }
+  for (const view of page.views) moveBareRows(view, n);
+}
+
+/** Rows lie in the order of their nodes: those of the last node go last. */
+function moveBareRows(view, node) {
+  let first = 0;
+  while (first < view.n && view.node[first] === node) first++;
+  if (first === 0 || first === view.n) return;
+  const turn = (column) => {
+    const rest = column.slice(first);
+    const bare = column.slice(0, first);
+    if (Array.isArray(column)) return rest.concat(bare);
+    column.set(rest);
+    column.set(bare, rest.length);
+    return column;
+  };
+  view.node = turn(view.node);
+  view.set = turn(view.set);
+  view.columns = view.columns.map(turn);
 }
 
 function append(column, value) {
@@ -207,7 +257,7 @@ function append(column, value) {
  * Reads the layout.
  * @param {Uint8Array} bytes
  * @returns {object} the page: `meta names texts`, by function `file module line foreign`, by
- *   node `parent fn`; `views`, `timeline`
+ *   node (there are `n`, in preorder) `fn end parent`; `views`, `timeline`
  */
 export function readLayout(bytes) {
   const cursor = new Cursor(bytes);
@@ -226,6 +276,8 @@ export function readLayout(bytes) {
   page.timeline = cursor.int() === 1 ? readTimeline(cursor, page) : null;
   if (cursor.at !== bytes.length) throw new Error("the page's data are damaged");
   nameBareSamples(page);
+  let parent = null;
+  Object.defineProperty(page, "parent", { get: () => (parent ||= parentsOf(page)) });
   return page;
 }
 

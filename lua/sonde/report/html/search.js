@@ -43,19 +43,14 @@ const MOST_MATCHES = 1000;
 
 /** Paths of the heaviest boxes that match, none below another match. */
 export function matchingPaths(calls, mask) {
-  const below = new Uint8Array(calls.n);
-  const nodes = [];
-  for (let i = 1; i < calls.n; i++) {
-    const caller = calls.parent[i];
-    below[i] = below[caller] | mask[calls.fn[i]];
-    if (below[i] && !below[caller] && calls.weight[i] > 0) nodes.push(i);
-  }
-  nodes.sort((a, b) => calls.weight[b] - calls.weight[a]);
-  return nodes.slice(0, MOST_MATCHES).map((node) => {
-    const path = [];
-    for (let at = node; at !== 0; at = calls.parent[at]) path.push(calls.fn[at]);
-    return path.reverse();
+  const found = [];
+  calls.outermost(mask, (node) => {
+    const weight = calls.weight(node);
+    if (weight > 0) found.push({ node, weight });
   });
+  found.sort((a, b) => b.weight - a.weight);
+  return found.slice(0, MOST_MATCHES).map(({ node }) =>
+    calls.path(node).map((at) => calls.fn[at]));
 }
 
 /** Functions that match, those with the largest values first. */

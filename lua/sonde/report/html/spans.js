@@ -55,25 +55,15 @@ class Span {
 
   path() {
     const { calls } = this.spans;
-    const fns = [];
-    for (let node = this.node; node !== 0; node = calls.parent[node]) fns.push(calls.fn[node]);
-    return fns.reverse();
+    return calls.path(this.node).map((node) => calls.fn[node]);
   }
-}
-
-/** Nodes from the root to a node, without the root. */
-function pathOf(parent, node, path) {
-  path.length = 0;
-  for (; node !== 0; node = parent[node]) path.push(node);
-  path.reverse();
-  return path;
 }
 
 /** A thread's picture, with the same methods as `Boxes`. */
 export class Spans {
   /**
    * @param {object} thread of the page's timeline
-   * @param {object} calls of `buildCalls`, for filters and hidden frames
+   * @param {Calls} calls for filters and hidden frames
    * @param {object} kept of `keptStacks`
    * @param {{from: number, to: number}} extent ns that [0, 1] stands for
    */
@@ -89,14 +79,12 @@ export class Spans {
   }
 
   fill(thread, kept) {
-    const { of, parent } = this.calls;
     let open = [];
     let path = [];
     let end = -1;
     for (let i = 0; i < thread.n; i++) {
       if (kept && !kept[thread.node[i]]) continue;
-      const base = thread.node[i];
-      pathOf(parent, of ? of[base] : base, path);
+      this.calls.path(thread.node[i], path);
       this.shown += thread.duration[i];
       this.extend(open, path, thread.start[i], thread.start[i] <= end);
       end = thread.start[i] + thread.duration[i];

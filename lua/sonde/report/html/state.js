@@ -17,8 +17,8 @@ export const DEFAULTS = {
   own: "",          // "1": foreign code as one frame
   mine: "",         // pattern of own code
   fold: "",         // "1": recursion as one frame
-  zoom: "",         // from-to, parts of 1
-  range: "",        // from-to, ns
+  zoom: "",         // from..to, parts of 1
+  range: "",        // from..to, ns
   fn: "",           // chosen function, for the sandwich
   counts: "",       // "self": the diff table compares self values
   scale: "",        // of a difference: none total time
@@ -44,16 +44,14 @@ export function formatState(state) {
   return text === "" ? "" : `#${text}`;
 }
 
-/** A part such as "0.25-0.5" as two numbers; null when it is none. */
+/** A part such as "0.25..0.5" as two numbers; null when it is none. */
 export function parseRange(text) {
-  const match = /^([\d.e+-]+?)-([\d.e+-]+)$/.exec(text.replace(/e-/g, "e~"));
-  if (!match) return null;
-  const [from, to] = match.slice(1).map((part) => Number(part.replace("~", "-")));
+  const [from, to] = text.split("..").map(Number);
   return from < to ? { from, to } : null;
 }
 
 /** Two numbers as such a part. */
 export function formatRange(from, to) {
   const short = (x) => String(Number(x.toPrecision(12)));
-  return `${short(from)}-${short(to)}`;
+  return `${short(from)}..${short(to)}`;
 }

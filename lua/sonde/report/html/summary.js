@@ -16,7 +16,7 @@ const SCALED = {
 
 function describeDiff(model, calls, unit) {
   const { before, after } = model.meta.diff;
-  const [a, b] = calls.total.map((column) => format(column[0], unit));
+  const [a, b] = calls.total.map((value) => format(value, unit));
   return [`Before: ${before.label}, ${a}. After: ${after.label}, ${b}.`, INVITATION];
 }
 
@@ -27,7 +27,7 @@ export function summarize(model, state) {
   if (model.isDiff) return describeDiff(model, calls, unit);
   const view = model.viewMeta(state);
   const label = view.label || view.name;
-  const value = format(calls.total[0][0], unit);
+  const value = format(calls.total[0], unit);
   const isDefault = model.typeIndex(state) === view.type && state.range === "";
   const { quantum } = model.page.timeline || {};
   const steps = state.view === "time" && quantum > 0

@@ -260,6 +260,6 @@ export class Toolbar {
     const calls = this.model.calls(state);
     if (this.model.isDiff || Number(calls.whole[0]) === 0) return "";
     const [left] = calls.total;
-    return left[0] === calls.whole[0] ? "" : `${percent(left[0], calls.whole[0])} of all is shown`;
+    return left === calls.whole[0] ? "" : `${percent(left, calls.whole[0])} of all is shown`;
   }
 }
