@@ -188,4 +188,15 @@ function Target:dump(opts)
   return require("sonde.dotnet.dump").take(self, opts)
 end
 
+--- Listens to the counters of the process.
+-- @tparam ?table opts see `sonde.dotnet.counters`
+-- @treturn ?Counters
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+-- @treturn ?integer hresult when the code is `runtime_error`
+function Target:counters(opts)
+  return require("sonde.dotnet.counters").start(self, opts)
+end
+
 return target
