@@ -69,7 +69,7 @@ static int location_equal(const struct profile *p, uint32_t id,
   if (have->address != l->address || have->mapping != l->mapping
       || have->is_folded != l->is_folded || have->n_lines != n)
     return 0;
-  const struct line *known = p->lines + have->first_line;
+  const struct line *known = n > 0 ? p->lines + have->first_line : NULL;
   for (uint32_t i = 0; i < n; i++)
     if (known[i].function != lines[i].function
         || known[i].line != lines[i].line
