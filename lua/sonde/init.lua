@@ -83,7 +83,9 @@ function sonde.targets(opts)
 end
 
 -- Constants of .NET; the reports by name.
-local PARTS <const> = { dotnet = "sonde.dotnet", report = "sonde.report" }
+local PARTS <const> = {
+  dotnet = "sonde.dotnet", report = "sonde.report", redact = "sonde.redact",
+}
 
 return setmetatable(sonde, { __index = function(self, name)
   local part <const> = PARTS[name]

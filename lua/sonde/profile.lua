@@ -42,6 +42,16 @@ function Profile:set_view(view)
   return self
 end
 
+--- Says for people what a profile shows; for those who make one of another.
+-- @tparam table notes `view name filters whole`, as of `Profile:notes`
+-- @treturn Profile itself
+function Profile:set_notes(notes)
+  notes_of[self] = {
+    view = notes.view, name = notes.name, filters = notes.filters or {}, whole = notes.whole,
+  }
+  return self
+end
+
 --- Names the file that a profile came from.
 -- @tparam string name
 -- @treturn Profile itself

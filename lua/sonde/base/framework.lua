@@ -69,6 +69,14 @@ local function go_package(name)
   return path .. last
 end
 
+--- Is a name one of Go's standard library?
+-- @tparam string name such as "net/http.(*conn).serve"
+-- @treturn boolean
+function framework.is_go(name)
+  local package <const> = go_package(name)
+  return package ~= nil and GO_PACKAGES[package:match("^[^/]+")] == true
+end
+
 --- Is a name one of a framework's? Names of what no symbol covers are neither.
 -- @tparam string name of a function or a type
 -- @treturn boolean
@@ -77,8 +85,7 @@ function framework.is_name(name)
   local first <const> = name:match("^([%a_][%w_]*)[.+:]")
   if first and NAMESPACES[first] then return true end
   if name:find("^std::") or name:find("^__") or name:find("^operator ") then return true end
-  local package <const> = go_package(name)
-  return package ~= nil and GO_PACKAGES[package:match("^[^/]+")] == true
+  return framework.is_go(name)
 end
 
 --- Is a function part of a framework, a runtime or the system?

@@ -29,13 +29,14 @@ local function verb_for(module, implied)
     arguments = { common.input_arguments },
     options = function()
       return options.join({ common.output, common.format }, module and module.options or {},
-        common.profile_options(), common.combine_options)
+        common.profile_options(), common.combine_options, common.redact_options())
     end,
     examples = {
       "sonde convert api.nettrace -o flame.svg",
       "sonde convert api.nettrace -o api.pb.gz           # go tool pprof api.pb.gz",
       "sonde convert api.nettrace -o api.speedscope.json",
       "sonde convert api.nettrace --format folded | grep Json",
+      "sonde convert api.nettrace --redact -o ticket.html   # names get pseudonyms",
       "sonde help convert -o x.speedscope.json           # with the options of that format",
     },
     run = function(args, env) return run(module, implied, args, env) end,

@@ -9,10 +9,14 @@ local diff = {
   summary = "what changed between two traces or profiles",
 }
 
--- The input's path is what messages name.
+-- The input's path is what messages name. `scale` and `normalize` mean
+-- something else where several profiles are added up.
 local function profile_of(path, args, env)
-  args.input = path
-  return common.profile_of(common.open(path, args, env), args)
+  local scale <const>, normalize <const> = args.scale, args.normalize
+  args.input, args.scale, args.normalize = path, nil, nil
+  local profile <const> = common.profile_of(common.open(path, args, env), args)
+  args.scale, args.normalize = scale, normalize
+  return common.redacted(profile, args)
 end
 
 local function compare(args, env)
@@ -97,7 +101,7 @@ local function verb_for(module)
       local json <const> = module.takes == "diff" and { common.json } or {}
       return options.join(require("sonde.diff").options, require("sonde.gate").options,
         module.options, json,
-        { common.output, common.format }, common.profile_options())
+        { common.output, common.format }, common.profile_options(), common.redact_options())
     end,
     examples = {
       "sonde diff monday.nettrace tuesday.nettrace",

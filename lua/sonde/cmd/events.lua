@@ -25,6 +25,14 @@ local function write_json(found, env)
   for lines in function() return found:text() end do env.out:write(lines) end
 end
 
+-- The same lines with pseudonyms.
+local function redacted(found, redactor)
+  return { text = function()
+    local lines <const> = found:text()
+    return lines and lines:gsub("[^\n]+", function(line) return redactor:event_line(line) end)
+  end }
+end
+
 local function finish(found, path, env)
   local message, code = found:problem()
   if message then env:warn(message, code) end
@@ -40,7 +48,8 @@ return common.verb {
   summary = "the events of a trace, each with its payload",
   arguments = { common.input_argument },
   options = function()
-    return options.join(require("sonde.dotnet.events").options, { common.json })
+    return options.join(require("sonde.dotnet.events").options, { common.json },
+      common.redact_options())
   end,
   examples = {
     "sonde events api.nettrace --name Exception",
@@ -52,7 +61,10 @@ return common.verb {
     local opts <const> = common.options_of(module, args)
     local found <const> = common.opened(module.open_json(args.input, opts))
     local write <const> = args.json and write_json or write_text
-    write(found, env)
+    local redactor <const> = common.redactor(args)
+    common.checked(args, env, function(inner)
+      write(redactor and redacted(found, redactor) or found, inner)
+    end)
     return finish(found, args.input, env)
   end,
 }

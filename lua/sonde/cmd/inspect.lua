@@ -32,12 +32,15 @@ local function write_facts(facts, out)
 end
 
 local function inspect_profile(profile, args, env)
-  local facts <const> = facts_of_profile(profile, args.input)
-  if args.json then
-    env.out:write(json.encode(facts, { "schema", "format", "file" }), "\n")
-  else
-    write_facts(facts, env.out)
-  end
+  local path <const> = args.redactor and args.redactor:path(args.input) or args.input
+  local facts <const> = facts_of_profile(profile, path)
+  return common.checked(args, env, function(inner)
+    if args.json then
+      inner.out:write(json.encode(facts, { "schema", "format", "file" }), "\n")
+    else
+      write_facts(facts, inner.out)
+    end
+  end)
 end
 
 local function inspect_trace(trace, args, env)
@@ -51,11 +54,11 @@ return common.verb {
   summary = "what a file is, and whether it can be trusted",
   arguments = { common.input_argument },
   options = function()
-    return options.join({ common.json }, common.input_options)
+    return options.join({ common.json }, common.input_options, common.redact_options())
   end,
   examples = { "sonde inspect api.nettrace", "sonde inspect api.nettrace --json" },
   run = function(args, env)
-    local object <const> = common.open(args.input, args, env)
+    local object <const> = common.redacted(common.open(args.input, args, env), args)
     local show <const> = common.is_trace(object) and inspect_trace or inspect_profile
     return show(object, args, env)
   end,

@@ -14,9 +14,10 @@ end
 
 local function input_options(module)
   if module.takes == "trace" or module.takes == "any" then
-    return options.join(common.time_options, common.input_options)
+    return options.join(common.time_options, common.input_options, common.redact_options())
   end
-  return options.join(common.profile_options(), common.combine_options)
+  return options.join(common.profile_options(), common.combine_options,
+    common.redact_options())
 end
 
 local function write_json(module, object, args, env)
@@ -41,10 +42,12 @@ local function object_for(module, args, env)
       message = ("%s: the report '%s' is of a trace, and this is a profile"):format(args.input,
         module.name), hint = "sonde top " .. args.input }
   end
-  if whole then return object end
-  if needs == "timeline" then return common.timeline_of(object, args) end
-  return common.check(require("sonde.report").shown(common.profile_of(object, args, env), "profile",
-    module))
+  if whole then return common.redacted(object, args) end
+  if needs == "timeline" then
+    return common.redacted(common.timeline_of(object, args), args, "timeline")
+  end
+  local profile <const> = common.redacted(common.profile_of(object, args, env), args)
+  return common.check(require("sonde.report").shown(profile, "profile", module))
 end
 
 --- Runs a report on an input, for every verb that shows one.

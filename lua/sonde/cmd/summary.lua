@@ -24,7 +24,8 @@ local function next_steps(path, is_trace)
 end
 
 local function put_head(object, args, env)
-  local name <const> = args.input ~= "-" and args.input or "FILE"
+  local name = args.input ~= "-" and args.input or "FILE"
+  if args.redactor then name = args.redactor:path(name) end
   common.check(require("sonde.report.findings").write_opening(object, name, env.out))
   if not common.is_trace(object) then return end
   env.out:write("\n")
@@ -45,19 +46,22 @@ return common.verb {
   arguments = { common.input_argument },
   options = function()
     local top <const> = require "sonde.report.top"
-    return options.join(top.options, { common.json, common.output }, common.profile_options())
+    return options.join(top.options, { common.json, common.output }, common.profile_options(),
+      common.redact_options())
   end,
   examples = { "sonde api.nettrace", "sonde heap.pb.gz" },
   run = function(args, env)
     local top <const> = require "sonde.report.top"
     if args.json or args.output then return report.run(top, args, env) end
     local object <const> = common.open(args.input, args, env)
-    put_head(object, args, env)
     args.n = args.n or ROWS
-    if has_rows(object, args) then
-      env.out:write("\n")
-      common.write_report(top, common.profile_of(object, args), args, env)
-    end
+    common.checked(args, env, function(inner)
+      put_head(common.redacted(object, args), args, inner)
+      if not has_rows(object, args) then return end
+      inner.out:write("\n")
+      local profile <const> = common.redacted(common.profile_of(object, args), args)
+      common.write_report(top, profile, args, inner)
+    end)
     if env.terminal.out then env.out:write(next_steps(args.input, common.is_trace(object))) end
   end,
 }

@@ -29,7 +29,7 @@ function evidence.new(object, name)
     self.trace, self.counts = object, object:counts()
     local counts <const> = self.counts
     self.duration_ns = counts.events > 0 and counts.last_ns - counts.first_ns or 0
-    self.name = name or object.path or "FILE"
+    self.name = name or object.path and object.name or "FILE"
     self.range = range_of(object.opts or {})
   else
     self.profile = object
