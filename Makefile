@@ -3,7 +3,7 @@
 #   make            build build/sonde and its C module
 #   make demo       install what is missing, build, show a sample trace
 #   make test       install what is missing, build, run the suite
-#   make lint test sanitize fuzz bench docs install clean
+#   make lint test test-browser sanitize fuzz bench docs install clean
 #
 # Settings, all of which may be given on the command line:
 
@@ -41,6 +41,7 @@ LINTED  := $(SOURCES:src/%.c=$(BUILD)/lint/%.o)
 MODULE  := $(BUILD)/lua/sonde/c/core.so
 COMMAND := $(BUILD)/sonde
 SHARED_FILES := $(shell find lua -type f)
+NPM     := build/npm
 FUZZERS := $(patsubst spec/c/fuzz_%.c,%,$(wildcard spec/c/fuzz_*.c))
 
 ifneq ($(V),1)
@@ -51,8 +52,8 @@ endif
 BUSTED = SONDE_BUILD=$(BUILD) $(LUA) "$$(command -v busted)"
 SUBMAKE = +$(Q)$(MAKE) --no-print-directory -j$(JOBS)
 
-.PHONY: all demo test lint lint-c lint-lua sanitize sanitize-run fuzz bench \
-        docs install clean
+.PHONY: all demo test test-browser lint lint-c lint-lua lint-js sanitize \
+        sanitize-run fuzz bench docs install clean
 .DELETE_ON_ERROR:
 
 all: $(MODULE) $(COMMAND)
@@ -83,7 +84,22 @@ demo:
 test:
 	$(Q)sh .ci/install run test
 	$(SUBMAKE) all
-	$(Q)$(BUSTED)
+	$(Q)$(BUSTED) </dev/null
+
+# The HTML page in Chromium; `make test` runs these too once they are set up.
+test-browser: $(NPM)/ready
+	$(Q)sh .ci/install run test chromium
+	$(SUBMAKE) all
+	$(Q)$(BUSTED) spec/browser_spec.lua
+
+# The modules that the browser specs and the linter of the page's scripts use.
+$(NPM)/ready: spec/browser/package.json spec/browser/package-lock.json
+	$(Q)command -v npm >/dev/null 2>&1 || sh .ci/install npm
+	$(call say,NPM,$(NPM))
+	@mkdir -p $(NPM)
+	$(Q)cp $^ $(NPM)
+	$(Q)npm ci --silent --no-audit --no-fund --prefix $(NPM)
+	@touch $@
 
 lint:
 	$(Q)sh .ci/install run lint
@@ -99,6 +115,16 @@ $(BUILD)/lint/%.o: src/%.c
 lint-lua:
 	$(call say,LINT,lua)
 	$(Q)luacheck --quiet lua spec examples bench rockspec .luacheckrc .busted
+
+# The page's scripts: rules, and that all of them together are one script.
+PRINT_SCRIPT = io.write(require("sonde.report.html.assets").script "app.js")
+
+lint-js: $(NPM)/ready
+	$(call say,LINT,lua/sonde/report/html)
+	$(Q)node $(NPM)/node_modules/eslint/bin/eslint.js \
+	  -c spec/browser/eslint.config.mjs lua/sonde/report/html spec/browser
+	$(Q)LUA_PATH='lua/?.lua' $(LUA) -e '$(PRINT_SCRIPT)' > $(NPM)/page.mjs
+	$(Q)node --check $(NPM)/page.mjs
 
 # The suite under the address and undefined-behaviour sanitizers, then again
 # with a collector that never rests, then the specs of the bindings with a
