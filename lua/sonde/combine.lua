@@ -109,7 +109,7 @@ local function with_period(profile, unit, factor)
   if info.period_type.unit == unit then return profile end
   local copy <const> = assert(core.merge { { profile, 1 } })
   copy:set_info { period = info.period * factor,
-    period_type = { type = info.period_type.type, unit = unit } }
+    period_type = { info.period_type.type, unit } }
   return copy
 end
 

@@ -19,6 +19,8 @@ open.options = {
     help = "keep the order of the samples, for outputs in time order" },
   { name = "view", type = "string",
     help = "the view that will be asked for first: other kinds of events are passed over" },
+  { name = "lenient", type = "boolean",
+    help = "of a damaged profile, leave out what is damaged and read the rest" },
   { name = "progress", type = "function",
     help = "called now and then with the bytes taken so far and the size, when known" },
 }
@@ -35,7 +37,7 @@ local function read_profile(decode)
     if not fits then return nil, why, reason end
     local bytes, cut, cut_code = files.read_all(source.input, opts.limit)
     if bytes == nil then return source:fail(cut, cut_code) end
-    local profile, message, code = decode(bytes, { limit = opts.limit })
+    local profile, message, code = decode(bytes, { limit = opts.limit }, opts)
     if profile == nil then return source:fail(cut or message, cut_code or code) end
     if source.path then profile:set_name(source.path) end
     if message then return profile, source.name .. ": " .. message, code end
@@ -43,11 +45,40 @@ local function read_profile(decode)
   end
 end
 
+local function losses(profile)
+  local lost = {}
+  for _, warning in ipairs(profile:info().warnings) do
+    if warning:find("^lost: ") then lost[#lost + 1] = warning end
+  end
+  if #lost > 0 then return table.concat(lost, "; ") end
+end
+
+-- A file with several profiles in it is their sum; of a damaged one the rest,
+-- when that was asked for.
+local function read_pprof(bytes, limits, opts)
+  local profile, message, code = core.pprof_decode(bytes, limits)
+  if profile then return profile end
+  local sum <const> = core.pprof_decode_appended(bytes, limits)
+  if sum then return sum, sum:info().warnings[1], "malformed" end
+  if not opts.lenient then return nil, message, code end
+  limits.lenient = true
+  profile, message, code = core.pprof_decode(bytes, limits)
+  if profile then return profile, losses(profile), "malformed" end
+  return nil, message, code
+end
+
 local READERS <const> = {
   nettrace = function(source, opts) return require("sonde.dotnet.trace").read(source, opts) end,
-  pprof = read_profile(function(...) return core.pprof_decode(...) end),
-  folded = read_profile(function(...) return core.folded_decode(...) end),
+  pprof = read_profile(read_pprof),
+  folded = read_profile(function(bytes, limits) return core.folded_decode(bytes, limits) end),
 }
+
+-- Formats that Lua reads, each by the module of its name.
+for _, kind in ipairs { "legacy", "perf_script", "cpu_words", "speedscope", "cpuprofile" } do
+  READERS[kind] = read_profile(function(bytes)
+    return require("sonde.reader." .. kind).read(bytes)
+  end)
+end
 
 -- The modules that read a dump, by kind.
 local DUMPS <const> = { goroutines = "sonde.golang.dump", native = "sonde.process.native" }

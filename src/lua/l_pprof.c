@@ -8,18 +8,40 @@
 
 #define DEFAULT_LIMIT ((lua_Integer)1 << 30)
 
-/* core.pprof_decode(bytes, { limit = }): a profile, or nil, message, code. */
+/*
+** core.pprof_decode(bytes, { limit =, lenient = }): a profile, or nil,
+** message, code.
+*/
 static int decode(lua_State *L) {
-  static const char *const names[] = {"limit", NULL};
+  static const char *const names[] = {"limit", "lenient", NULL};
   size_t size;
   const char *data = luaL_checklstring(L, 1, &size);
   struct pprof_error error;
   aux_check_options(L, 2, names);
   lua_Integer limit = aux_opt_integer(L, 2, "limit", DEFAULT_LIMIT);
   luaL_argcheck(L, limit >= 0, 2, "option 'limit' must not be negative");
+  int is_lenient = aux_opt_boolean(L, 2, "lenient", 0);
   struct profile **place = profile_push(L);
-  *place = pprof_decode((const uint8_t *)data, size, (size_t)limit, &error);
+  *place = (is_lenient ? pprof_decode_lenient : pprof_decode)(
+      (const uint8_t *)data, size, (size_t)limit, &error);
   if (*place == NULL) return aux_fail(L, error.code, "%s", error.text);
+  return 1;
+}
+
+/*
+** core.pprof_decode_appended(bytes, { limit = }): the sum of the profiles of
+** which each is a gzip member; nil when the bytes are not several.
+*/
+static int decode_appended(lua_State *L) {
+  static const char *const names[] = {"limit", NULL};
+  size_t size;
+  const char *data = luaL_checklstring(L, 1, &size);
+  aux_check_options(L, 2, names);
+  lua_Integer limit = aux_opt_integer(L, 2, "limit", DEFAULT_LIMIT);
+  luaL_argcheck(L, limit >= 0, 2, "option 'limit' must not be negative");
+  struct profile **place = profile_push(L);
+  *place = pprof_decode_appended((const uint8_t *)data, size, (size_t)limit);
+  if (*place == NULL) lua_pushnil(L);
   return 1;
 }
 
@@ -67,4 +89,6 @@ void pprof_open(lua_State *L) {
   lua_pop(L, 1);
   lua_pushcfunction(L, decode);
   lua_setfield(L, -2, "pprof_decode");
+  lua_pushcfunction(L, decode_appended);
+  lua_setfield(L, -2, "pprof_decode_appended");
 }

@@ -50,6 +50,20 @@ int decode_no_memory(struct decode *d) {
   return -1;
 }
 
+int decode_forgive(struct decode *d) {
+  uint32_t i = 0;
+  if (!d->is_lenient || strcmp(d->error->code, "limit") == 0) return 0;
+  while (i < d->n_lost && d->lost[i].kind != d->kind) i++;
+  if (i == sizeof d->lost / sizeof *d->lost) return 1;
+  if (i == d->n_lost) {
+    d->lost[d->n_lost++].kind = d->kind;
+    snprintf(d->lost[i].reason, sizeof d->lost[i].reason, "%.190s",
+             d->error->text);
+  }
+  d->lost[i].rows++;
+  return 1;
+}
+
 int decode_fail_wire(struct decode *d, const struct wire *w,
                      const struct wire_field *f) {
   const char *name = "?";
@@ -78,8 +92,10 @@ int decode_expect(struct decode *d, const struct wire_field *f,
 int decode_string(struct decode *d, uint64_t index, const char *name,
                   uint32_t *id) {
   if (index >= d->n_strings) {
-    return decode_fail(d, "%s = %lld: string_table has %lu entries", name,
-                       (long long)index, (unsigned long)d->n_strings);
+    decode_fail(d, "%s = %lld: string_table has %lu entries", name,
+                (long long)index, (unsigned long)d->n_strings);
+    *id = 0;
+    return decode_forgive(d) ? 0 : -1;
   }
   struct span *span = &d->strings[index];
   if (span->id_plus == 0) {
@@ -181,10 +197,16 @@ static int scan(struct decode *d) {
   int status;
   while ((status = wire_next(&w, &f)) == 1) {
     if (f.number == 0 || f.number >= PROFILE_N_FIELDS) continue;
-    if (note_field(d, &f, w.at) != 0) return -1;
+    if (note_field(d, &f, w.at) != 0 && !decode_forgive(d)) return -1;
   }
-  if (status != 0) return decode_fail_wire(d, &w, &f);
-  if (d->n_strings == 0) return decode_fail(d, "string_table is missing");
+  if (status != 0) {
+    decode_fail_wire(d, &w, &f);
+    if (!decode_forgive(d)) return -1;
+  }
+  if (d->n_strings == 0) {
+    decode_fail(d, "string_table is missing");
+    return decode_forgive(d) ? 0 : -1;
+  }
   return 0;
 }
 
@@ -230,6 +252,16 @@ static int decode_warnings(struct decode *d) {
              "there", (unsigned long long)d->lost_mappings);
     status |= profile_add_warning(p, text, strlen(text));
   }
+  for (uint32_t i = 0; i < d->n_lost; i++) {
+    const char *kind = d->lost[i].kind;
+    int n = snprintf(text, sizeof text, "lost: %llu %s%s (",
+                     (unsigned long long)d->lost[i].rows,
+                     kind == NULL ? "part" : kind,
+                     d->lost[i].rows == 1 ? "" : "s");
+    snprintf(text + n, sizeof text - (size_t)n, "first: %.140s)",
+             d->lost[i].reason);
+    status |= profile_add_warning(p, text, strlen(text));
+  }
   return status == 0 ? 0 : decode_no_memory(d);
 }
 
@@ -262,8 +294,10 @@ static void id_map_free(struct budget *b, struct id_map *map) {
 }
 
 struct profile *decode_message(const uint8_t *data, size_t size,
-                               size_t limit, struct pprof_error *error) {
-  struct decode d = {.base = data, .size = size, .error = error};
+                               size_t limit, int is_lenient,
+                               struct pprof_error *error) {
+  struct decode d = {.base = data, .size = size, .error = error,
+                     .is_lenient = is_lenient};
   budget_init(&d.budget, limit);
   index_init(&d.mappings.index, &d.budget);
   index_init(&d.functions.index, &d.budget);

@@ -53,11 +53,19 @@ struct decode {
   const uint8_t *row_start;
   const uint8_t *second_table;          /* a second "", or NULL */
   struct pprof_error *error;
+  int is_lenient;        /* drop damaged rows instead of giving up */
+  struct {
+    const char *kind;    /* NULL for what is outside of rows */
+    uint64_t rows;
+    char reason[200];    /* of the first one */
+  } lost[8];
+  uint32_t n_lost;
 };
 
 /* Reads an uncompressed message; NULL, with '*error' set. */
 struct profile *decode_message(const uint8_t *data, size_t size,
-                               size_t limit, struct pprof_error *error);
+                               size_t limit, int is_lenient,
+                               struct pprof_error *error);
 
 /* Says what is wrong with the current row, or at an offset; returns -1. */
 int decode_fail(struct decode *d, const char *format, ...)
@@ -69,6 +77,12 @@ int decode_no_memory(struct decode *d);
 /* A failed wire_next in terms of a field; returns -1. */
 int decode_fail_wire(struct decode *d, const struct wire *w,
                      const struct wire_field *f);
+
+/*
+** May the reader go on after a failure that has just been told? Then what was
+** lost is counted and the failure forgotten; 1 or 0.
+*/
+int decode_forgive(struct decode *d);
 
 /* Is the field of this wire type? Else the message; 0 or -1. */
 int decode_expect(struct decode *d, const struct wire_field *f,

@@ -95,6 +95,18 @@ struct gzip_result gzip_decode(const uint8_t *data, size_t size,
   return result;
 }
 
+struct gzip_result gzip_decode_first(const uint8_t *data, size_t size,
+                                     struct buffer *out) {
+  struct gzip_result result = {GZIP_LIMIT, 0, 0, NULL};
+  z_stream z;
+  stream_init(&z, out->budget);
+  if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) return result;
+  result.status = decode_member(&z, data, size, out, &result);
+  if (result.status == GZIP_OK) result.members = 1;
+  inflateEnd(&z);
+  return result;
+}
+
 static int encode_all(z_stream *z, const uint8_t *data, size_t size,
                       struct buffer *out) {
   size_t offset = 0;

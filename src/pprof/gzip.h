@@ -31,6 +31,10 @@ int gzip_detect(const uint8_t *data, size_t size);
 struct gzip_result gzip_decode(const uint8_t *data, size_t size,
                                struct buffer *out);
 
+/* The same of the first member alone: 'offset' is behind it. */
+struct gzip_result gzip_decode_first(const uint8_t *data, size_t size,
+                                     struct buffer *out);
+
 /* Appends 'data' to 'out' as one member; 0, or -1 when memory was refused. */
 int gzip_encode(const uint8_t *data, size_t size, struct buffer *out);
 

@@ -73,8 +73,24 @@ static void explain_members(struct pprof_error *error, uint32_t members) {
            "appended to one file", (unsigned long)members);
 }
 
+/* What could be unzipped before the damage, as a profile. */
+static struct profile *decode_part(const struct buffer *plain, size_t limit,
+                                   struct pprof_error *error) {
+  char reason[200];
+  snprintf(reason, sizeof reason, "lost: the rest of the file (%.170s)",
+           error->text);
+  struct profile *p = decode_message(plain->data, plain->len, limit, 1,
+                                     error);
+  if (p != NULL && profile_add_warning(p, reason, strlen(reason)) != 0) {
+    profile_free(p);
+    return refuse(error, "limit", "not enough memory");
+  }
+  return p;
+}
+
 static struct profile *decode_gzip(const uint8_t *data, size_t size,
-                                   size_t limit, struct pprof_error *error) {
+                                   size_t limit, int is_lenient,
+                                   struct pprof_error *error) {
   struct budget budget;
   struct buffer plain;
   budget_init(&budget, limit);
@@ -83,12 +99,14 @@ static struct profile *decode_gzip(const uint8_t *data, size_t size,
   struct profile *p = NULL;
   if (result.status != GZIP_OK) {
     refuse_gzip(error, &result, size, plain.len, limit);
+    if (is_lenient && result.status != GZIP_LIMIT && plain.len > 0)
+      p = decode_part(&plain, limit, error);
   }
   else if (plain.len == 0) {
     refuse(error, "truncated", "it unzips to 0 bytes and %s", unfinished);
   }
   else {
-    p = decode_message(plain.data, plain.len, limit, error);
+    p = decode_message(plain.data, plain.len, limit, is_lenient, error);
     if (p == NULL) explain(error, plain.data, plain.len);
     if (p == NULL) explain_members(error, result.members);
   }
@@ -96,11 +114,29 @@ static struct profile *decode_gzip(const uint8_t *data, size_t size,
   return p;
 }
 
-struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
-                             struct pprof_error *error) {
+static struct profile *decode(const uint8_t *data, size_t size, size_t limit,
+                              int is_lenient, struct pprof_error *error) {
   if (size == 0) return refuse(error, "truncated", "file is empty (0 bytes)");
-  if (gzip_detect(data, size)) return decode_gzip(data, size, limit, error);
-  struct profile *p = decode_message(data, size, limit, error);
+  if (gzip_detect(data, size))
+    return decode_gzip(data, size, limit, is_lenient, error);
+  struct profile *p = decode_message(data, size, limit, is_lenient, error);
   if (p == NULL) explain(error, data, size);
   return p;
+}
+
+struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
+                             struct pprof_error *error) {
+  return decode(data, size, limit, 0, error);
+}
+
+struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
+                                     size_t limit,
+                                     struct pprof_error *error) {
+  /* What is no profile at all must not become an empty one. */
+  if (!gzip_detect(data, size) && hint_format(data, size) != NULL)
+    return decode(data, size, limit, 0, error);
+  struct profile *p = decode(data, size, limit, 1, error);
+  if (p == NULL || p->n_types > 0) return p;
+  profile_free(p);
+  return decode(data, size, limit, 0, error);
 }

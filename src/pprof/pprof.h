@@ -24,6 +24,22 @@ struct pprof_error {
 struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
                              struct pprof_error *error);
 
+/*
+** The same, but what is damaged is left out where pprof_decode refuses all:
+** the profile's warnings that begin with "lost" say what. NULL when nothing
+** could be read.
+*/
+struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
+                                     size_t limit, struct pprof_error *error);
+
+/*
+** Programs that do not empty a file before they write a profile again append
+** one gzip member to the other. This reads each as a profile of its own and
+** adds them up. NULL when one of them is none, or there is but one.
+*/
+struct profile *pprof_decode_appended(const uint8_t *data, size_t size,
+                                      size_t limit);
+
 /* Appends the message, not compressed; 0, or -1 when memory was refused. */
 int pprof_encode(struct profile *p, struct buffer *out);
 

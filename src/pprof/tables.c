@@ -7,8 +7,10 @@ int decode_next_row(struct decode *d, struct wire *w, uint64_t number,
                     struct wire_field *row) {
   int status;
   while ((status = wire_next(w, row)) == 1)
-    if (row->number == number) {
+    if (row->number == number
+        && (row->type == WIRE_BYTES || !d->is_lenient)) {
       d->row_start = row->start;
+      d->row++;
       return 1;
     }
   return status == 0 ? 0 : decode_fail_wire(d, w, row);
@@ -64,7 +66,7 @@ static struct wire begin(struct decode *d, unsigned number,
                          const char *kind) {
   const struct region *r = &d->regions[number];
   d->kind = kind;
-  d->row = 0;
+  d->row = UINT32_MAX;   /* the first row makes it 0 */
   return r->count == 0 ? wire_over(d->base, 0)
                        : wire_over(r->from, (size_t)(r->to - r->from));
 }
@@ -110,15 +112,19 @@ int decode_types(struct decode *d) {
   struct value_type type;
   int status;
   while ((status = decode_next_row(d, &w, PROFILE_SAMPLE_TYPE, &row)) == 1) {
-    if (read_type(d, &row, &type) != 0) return -1;
+    if (read_type(d, &row, &type) != 0) {
+      if (decode_forgive(d)) continue;
+      return -1;
+    }
     if (profile_add_type(d->profile, type.type, type.unit) == PROFILE_NONE)
       return decode_no_memory(d);
-    d->row++;
   }
   if (status != 0) return -1;
   w = begin(d, PROFILE_PERIOD_TYPE, "period_type");
   while ((status = decode_next_row(d, &w, PROFILE_PERIOD_TYPE, &row)) == 1)
-    if (read_type(d, &row, &d->profile->period_type) != 0) return -1;
+    if (read_type(d, &row, &d->profile->period_type) != 0
+        && !decode_forgive(d))
+      return -1;
   return end(d, status);
 }
 
@@ -133,7 +139,10 @@ int decode_mappings(struct decode *d) {
   int status;
   while ((status = decode_next_row(d, &w, PROFILE_MAPPING, &row)) == 1) {
     uint64_t v[11];
-    if (read_scalars(d, &row, names, 11, v) != 0) return -1;
+    if (read_scalars(d, &row, names, 11, v) != 0) {
+      if (decode_forgive(d)) continue;
+      return -1;
+    }
     struct mapping m = {.id = v[1], .start = v[2], .limit = v[3],
                         .offset = v[4], .has_functions = v[7] != 0,
                         .has_filenames = v[8] != 0,
@@ -142,11 +151,12 @@ int decode_mappings(struct decode *d) {
     if (decode_string(d, v[5], "filename", &m.file) != 0
         || decode_string(d, v[6], "build_id", &m.build_id) != 0
         || decode_add_id(d, &d->mappings, m.id,
-                         d->regions[PROFILE_MAPPING].count) != 0)
+                         d->regions[PROFILE_MAPPING].count) != 0) {
+      if (decode_forgive(d)) continue;
       return -1;
+    }
     if (profile_add_mapping(d->profile, &m) == PROFILE_NONE)
       return decode_no_memory(d);
-    d->row++;
   }
   return end(d, status);
 }
@@ -160,17 +170,21 @@ int decode_functions(struct decode *d) {
   int status;
   while ((status = decode_next_row(d, &w, PROFILE_FUNCTION, &row)) == 1) {
     uint64_t v[6];
-    if (read_scalars(d, &row, names, 6, v) != 0) return -1;
+    if (read_scalars(d, &row, names, 6, v) != 0) {
+      if (decode_forgive(d)) continue;
+      return -1;
+    }
     struct function f = {.id = v[1], .start_line = (int64_t)v[5]};
     if (decode_string(d, v[2], "name", &f.name) != 0
         || decode_string(d, v[3], "system_name", &f.system_name) != 0
         || decode_string(d, v[4], "filename", &f.file) != 0
         || decode_add_id(d, &d->functions, f.id,
-                         d->regions[PROFILE_FUNCTION].count) != 0)
+                         d->regions[PROFILE_FUNCTION].count) != 0) {
+      if (decode_forgive(d)) continue;
       return -1;
+    }
     if (profile_add_function(d->profile, &f) == PROFILE_NONE)
       return decode_no_memory(d);
-    d->row++;
   }
   return end(d, status);
 }
@@ -212,7 +226,7 @@ static int read_location(struct decode *d, const struct wire_field *row,
   while ((status = wire_next(&w, &f)) == 1) {
     if (f.number == 0 || f.number > 5) continue;
     if (f.number == 4) {
-      if (read_line(d, &f, list) != 0) return -1;
+      if (read_line(d, &f, list) != 0 && !decode_forgive(d)) return -1;
       continue;
     }
     if (decode_expect(d, &f, WIRE_VARINT, names[f.number]) != 0) return -1;
@@ -236,12 +250,13 @@ static int read_locations(struct decode *d, struct line_list *list) {
     list->n = 0;
     if (read_location(d, &row, &l, list) != 0
         || decode_add_id(d, &d->locations, l.id,
-                         d->regions[PROFILE_LOCATION].count) != 0)
+                         d->regions[PROFILE_LOCATION].count) != 0) {
+      if (decode_forgive(d)) continue;
       return -1;
+    }
     if (profile_add_location(d->profile, &l, list->rows, list->n)
         == PROFILE_NONE)
       return decode_no_memory(d);
-    d->row++;
   }
   return end(d, status);
 }

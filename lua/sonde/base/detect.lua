@@ -16,8 +16,6 @@ local OTHERS <const> = {
   gcdump = { "a heap snapshot of dotnet-gcdump, not a trace", "dotnet-gcdump report %s" },
   etlx = { "an .etlx file, PerfView's index of a trace", "open the .nettrace it was made of" },
   etl = { "a Windows event log (.etl)", "record with dotnet-trace, which writes .nettrace" },
-  speedscope = { "a speedscope file; sonde writes them and does not read them",
-    "open the trace or profile it was made of" },
   chromium = { "a Chromium trace; sonde writes them and does not read them",
     "open the trace or profile it was made of" },
   json = { "JSON, not a trace", nil },
@@ -31,7 +29,6 @@ local OTHERS <const> = {
   sqlite = { "an SQLite database", nil },
   goroutines = { "a goroutine dump", "sonde dump %s" },
   native = { "stacks of a native process", "sonde dump %s" },
-  legacy = { "a profile in pprof's old text format", "fetch it again without ?debug=1" },
   zstd = { "compressed by zstd", "zstd -dc %s | sonde top -" },
   bzip2 = { "compressed by bzip2", "bzip2 -dc %s | sonde top -" },
   lz4 = { "compressed by lz4", "lz4 -dc %s | sonde top -" },
@@ -175,8 +172,33 @@ local function by_stacks(head)
     or lines:find("\n#0  0x%x+ in [^\n]+ %(")) and "native"
 end
 
+-- The text of `perf script`: a head with a time and an event, then frames.
+local function by_perf(head)
+  for line in head:gmatch("[^\n]+") do
+    if not line:find("^%s*#") then
+      return line:find("^%S.-%s%d+/?%d*%s+%[?%d*%]?%s*[%d.]+:%s*%d*%s*[^%s]+:")
+        and head:find("\n%s+%x+%s+[^\n]-%s+%([^\n]*%)%s*\n")
+    end
+  end
+end
+
+-- Words of four or eight bytes: 0, 3, 0, the period, 0.
+local function by_words(head)
+  for _, word in ipairs { "<I4", ">I4", "<i8", ">i8" } do
+    if #head >= word:packsize() * 5 then
+      local zero, three, java, period, padding = word:rep(5, " "):unpack(head)
+      if zero == 0 and three == 3 and java == 0 and period > 0 and padding == 0 then
+        return "cpu_words"
+      end
+    end
+  end
+end
+
 local function by_json(head)
   if not head:find("^%s*[{%[]") then return nil end
+  if head:find('"callFrame"', 1, true) and head:find('"nodes"', 1, true) then
+    return "cpuprofile"
+  end
   if head:find("speedscope", 1, true) then return "speedscope" end
   if head:find('"traceEvents"', 1, true) or head:find('"ph"%s*:') then return "chromium" end
   return head:find('^%s*[{%[]%s*[%]}"{%[%d]') and "json" or nil
@@ -187,7 +209,11 @@ local function by_text(head)
   if lower:find("^%s*<!doctype html") or lower:find("^%s*<html") then return "html" end
   local dump <const> = by_goroutines(head) or by_stacks(head)
   if dump then return dump end
-  if head:find("^%a+ profile: ") or head:find("^%-%-%- %a+ %-%-%-") then return "legacy" end
+  if head:find("^heap profile: ") or head:find("^%-%-%- contention") or head:find("^%-%-%- mutex:")
+    or head:find("^%-%-%- threadz %d") or head:find("^%-%-%- Thread %x+ %(name: ") then
+    return "legacy"
+  end
+  if by_perf(head) then return "perf_script" end
   return by_json(head) or by_folded(head)
 end
 
@@ -199,13 +225,15 @@ end
 
 --- The kind of data.
 -- @tparam string head its first bytes, `detect.HEAD` of them when there are
--- @treturn string `nettrace gzip xz zip pprof folded goroutines native`, or one
---   that `detect.describe` explains
+-- @treturn string `nettrace gzip xz zip pprof folded goroutines native legacy
+--   perf_script cpu_words speedscope cpuprofile`, or one that `detect.describe`
+--   explains
 function detect.kind(head)
   if head == "" then return "empty" end
   -- Many a dump was saved with the headers of the answer that held it.
   if head:find("^HTTP/1%.") then return by_goroutines(head) or "http" end
-  return by_magic(head) or by_serialization(head) or by_elf(head) or by_protobuf(head)
+  return by_magic(head) or by_serialization(head) or by_elf(head) or by_words(head)
+    or by_protobuf(head)
     or by_text(head) or by_etl(head) or by_remains(head)
 end
 

@@ -26,6 +26,8 @@ common.views = {
 common.input_options = {
   { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
     help = "most memory that decoding may use" },
+  { name = "lenient", type = "boolean",
+    help = "of a damaged profile, leave out what is damaged and read the rest" },
 }
 
 --- Options that cut a trace by time.
@@ -215,7 +217,9 @@ end
 -- @return Trace or Profile
 function common.open(path, args, env, more)
   refuse_live(path)
-  local opts <const> = { limit = args.limit, from = args.from, to = args.to }
+  local opts <const> = {
+    limit = args.limit, from = args.from, to = args.to, lenient = args.lenient,
+  }
   for name, value in pairs(more or {}) do opts[name] = value end
   local object, message, code, hint = common.opened(require("sonde").open(path, opts))
   if message then env:warn(message, code, hint) end
