@@ -13,7 +13,7 @@ C core and a command.]],
   license = "MIT",
 }
 
-dependencies = { "lua >= 5.4, < 5.5", "argparse >= 0.7", "lrexlib-pcre2 >= 2.9" }
+dependencies = { "lua >= 5.4, < 5.5", "argparse >= 0.7", "lrexlib-pcre2 >= 2.9", "luv >= 1.43" }
 
 external_dependencies = { ZLIB = { header = "zlib.h", library = "z" } }
 
@@ -68,6 +68,7 @@ build = {
         "src/lua/l_aux.c",
         "src/lua/l_build.c",
         "src/lua/l_core.c",
+        "src/lua/l_cut.c",
         "src/lua/l_dump.c",
         "src/lua/l_dump_ask.c",
         "src/lua/l_dump_reader.c",
@@ -97,6 +98,8 @@ build = {
         "src/lua/l_trace_tables.c",
         "src/nettrace/blob.c",
         "src/nettrace/block.c",
+        "src/nettrace/cut.c",
+        "src/nettrace/cut_block.c",
         "src/nettrace/framing.c",
         "src/nettrace/idmap.c",
         "src/nettrace/metadata.c",
@@ -180,6 +183,7 @@ build = {
     ["sonde.cmd.common"] = "lua/sonde/cmd/common.lua",
     ["sonde.cmd.convert"] = "lua/sonde/cmd/convert.lua",
     ["sonde.cmd.counters"] = "lua/sonde/cmd/counters.lua",
+    ["sonde.cmd.cut"] = "lua/sonde/cmd/cut.lua",
     ["sonde.cmd.diff"] = "lua/sonde/cmd/diff.lua",
     ["sonde.cmd.dump"] = "lua/sonde/cmd/dump.lua",
     ["sonde.cmd.dump_file"] = "lua/sonde/cmd/dump_file.lua",
@@ -201,6 +205,7 @@ build = {
     ["sonde.diff"] = "lua/sonde/diff.lua",
     ["sonde.dotnet.advice"] = "lua/sonde/dotnet/advice.lua",
     ["sonde.dotnet.counters"] = "lua/sonde/dotnet/counters.lua",
+    ["sonde.dotnet.cut"] = "lua/sonde/dotnet/cut.lua",
     ["sonde.dotnet.dump"] = "lua/sonde/dotnet/dump.lua",
     ["sonde.dotnet.endpoint"] = "lua/sonde/dotnet/endpoint.lua",
     ["sonde.dotnet.events"] = "lua/sonde/dotnet/events.lua",

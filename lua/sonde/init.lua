@@ -75,6 +75,18 @@ function sonde.target(what)
   return require("sonde.targets").open(what)
 end
 
+--- Writes a stretch of time of a trace as a smaller trace.
+-- @param from as for `sonde.open`
+-- @tparam string path of the result
+-- @tparam ?table opts `from to limit`
+-- @treturn ?table counts: `kept left_out written`
+-- @treturn ?string message; beside counts it says what the source lacks
+-- @treturn ?string code
+-- @treturn ?string hint
+function sonde.cut(from, path, opts)
+  return require("sonde.dotnet.cut").write(from, path, opts)
+end
+
 --- The processes that can be looked into.
 -- @tparam ?table opts `all`: also those without a runtime that is known
 -- @treturn {table,...} see `sonde.targets.list`

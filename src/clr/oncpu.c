@@ -55,6 +55,8 @@ struct share {
   const struct cpu_reading *readings;   uint32_t n_readings;
   const int64_t *rounds;     uint32_t n_rounds;
   int64_t longest;           /* most that a sample may stand for */
+  int64_t begins, ends;      /* when there are samples at all: not so long in
+                                a trace that was cut */
   uint32_t next;             /* sample that is not yet shared out */
   int refused;
 };
@@ -179,6 +181,7 @@ static void share_thread(struct share *s) {
     if (run <= 0 && ready <= 0) continue;
     int64_t start = round_before(s, r->time_ns);
     if (r->time_ns < o->from_ns || start >= o->to_ns) continue;
+    if (r->time_ns < s->begins || start > s->ends) continue;
     share_window(s, start, r->time_ns, run > 0 ? run : 0,
                  ready > 0 ? ready : 0);
   }
@@ -258,18 +261,24 @@ static int share_all(struct share *s, struct tables *t, struct clr *c) {
   return s->refused ? -1 : 0;
 }
 
+static int64_t time_edge(const struct clr *c, uint32_t i) {
+  return c->timeline.time_ns[i];
+}
+
 int oncpu_rows(struct builder *b, struct rows *out) {
   struct clr *c = b->clr;
   struct tables t;
   struct share s;
   memset(&t, 0, sizeof t);
   memset(&s, 0, sizeof s);
-  if (c->cpu.count == 0) return 0;
+  if (c->cpu.count == 0 || c->timeline.count == 0) return 0;
   s.b = b;
   s.out = out;
   s.timeline = &c->timeline;
   s.longest = 10 * median_value(&c->sampler.periods);
   if (s.longest <= 0) s.longest = 10000000;
+  s.begins = time_edge(c, 0) - s.longest;
+  s.ends = time_edge(c, c->timeline.count - 1) + s.longest;
   int status = reserve(&t, c->budget, c);
   if (status == 0) {
     qsort(c->cpu.rows, c->cpu.count, sizeof *c->cpu.rows, by_actor);
