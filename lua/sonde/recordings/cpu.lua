@@ -1,3 +1,5 @@
+--- What `sonde record --profile cpu` asks for.
+-- @module sonde.recordings.cpu
 return {
   summary = "samples of all threads, 1 ms apart, and what names their methods",
   providers = {

@@ -1,3 +1,5 @@
+--- What `sonde record --profile db` asks for.
+-- @module sonde.recordings.db
 -- The bridge from DiagnosticSource to events: its argument names the events of
 -- a source, what they stand for, and what is taken out of each.
 local COMMANDS <const> = table.concat({

@@ -1,3 +1,5 @@
+--- What `sonde record --profile full` asks for.
+-- @module sonde.recordings.full
 return {
   summary = "everything above of the runtime itself; large, and it slows the program",
   providers = {

@@ -1,3 +1,5 @@
+--- What `sonde record --profile gc` asks for.
+-- @module sonde.recordings.gc
 return {
   summary = "garbage collections and their pauses",
   providers = {

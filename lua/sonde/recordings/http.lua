@@ -1,3 +1,5 @@
+--- What `sonde record --profile http` asks for.
+-- @module sonde.recordings.http
 return {
   summary = "requests that come in and go out",
   providers = {

@@ -1,3 +1,5 @@
+--- What `sonde record --profile startup` asks for.
+-- @module sonde.recordings.startup
 return {
   summary = "a start from its first method: samples, compilation, loads, exceptions",
   providers = {

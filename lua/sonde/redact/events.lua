@@ -220,8 +220,13 @@ function Events:__call()
   return event and events.event(self.redactor, event)
 end
 
+--- Counts of the trace so far.
+-- @treturn table see `sonde.events`
 function Events:counts() return self.found:counts() end
 
+--- What was wrong with the input, if anything.
+-- @treturn ?string message
+-- @treturn ?string code
 function Events:problem() return self.found:problem() end
 
 --- Redacts events as they come.
