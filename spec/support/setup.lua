@@ -8,9 +8,11 @@ busted.subscribe({ "test", "start" }, function(element)
   return nil, true
 end)
 
--- The loop belongs to the process, as libuv's does: loaded here it is not made
--- anew for every spec file.
+-- What belongs to the process is loaded here, so that it is not made anew for
+-- every spec file: the event loop, as libuv's is, and the methods that are added
+-- to the class of profiles, whose C half is loaded once.
 require "sonde.base.loop"
+require "sonde.profile"
 
 -- The sanitizer runs ask for collectors that find what an ordinary one lets
 -- live.
