@@ -76,11 +76,8 @@ describe("findings", function()
       assert(rank[row.severity] >= before)
       before = rank[row.severity]
     end
-    local page <const> = finding.for_page(list)
-    assert.equal(#list, #page)
-    assert.equal("high", page[1].level)
-    assert.equal(list[1].figure.text, page[1].figure)
-    assert.same({ profile = "exception", view = "table", q = list[1].focus }, page[1].show)
+    assert.equal("exception", list[1].view)
+    assert.equal("Targets.Alloc.Program.ThrowInvalid", list[1].focus)
   end)
 
   it("name commands that work", function()

@@ -162,20 +162,4 @@ function finding.all(object, opts)
   return list, problems
 end
 
---- Findings as the HTML page takes them (see `sonde.report.html`).
--- @tparam {table,...} list as of `finding.all`
--- @treturn {table,...} each `level title figure text sure command show`
-function finding.for_page(list)
-  local rows = {}
-  for i, row in ipairs(list) do
-    local show
-    if row.view then show = { profile = row.view, view = "table", q = row.focus } end
-    rows[i] = {
-      level = row.severity, title = row.title, figure = row.figure.text, text = row.detail,
-      sure = row.certainty, command = row.command, show = show,
-    }
-  end
-  return rows
-end
-
 return finding

@@ -149,9 +149,14 @@ function Core:samples()
   end
 end
 
+-- What is wrong with a file is said in words of ours.
+function Core:problems()
+  return each(self.core:problems(), function(row) self.redactor.words:keep_all(row.text) end)
+end
+
 -- Questions that are not named here are answered as they are: numbers.
 local PLAIN <const> = {
-  "counts", "problems", "gcs", "pauses", "heap", "contention", "sampling", "il_maps", "close",
+  "counts", "gcs", "pauses", "heap", "contention", "sampling", "il_maps", "close",
 }
 for _, name in ipairs(PLAIN) do
   Core[name] = function(self) return self.core[name](self.core) end

@@ -77,13 +77,15 @@ local function of_profile(ev)
   local profile <const> = ev.profile
   local info <const> = profile:info()
   for i, entry in ipairs(profile:types()) do
+    -- A difference has no hot functions, only some that grew.
+    if profile:total(i) ~= profile:total(i, true) then return nil end
     if entry.type == "cpu" and entry.unit == "nanoseconds" then
       return { profile = profile, type = i, certainty = "certain",
         words = "of the processor time" }
     end
   end
   local entry <const> = profile:types()[1]
-  local plain <const> = #profile:types() == 1 and entry.type == "samples"
+  local plain <const> = entry and #profile:types() == 1 and entry.type == "samples"
     and (info.period_type == nil or info.period_type.type == "")
   if not plain then return nil end
   return { profile = profile, type = 1, certainty = "hint", words = "of the samples",
