@@ -1,5 +1,6 @@
-// Runs all checks of the HTML page in Chromium. Usage:
-//   node run.mjs DIRECTORY-OF-PAGES
+// Runs the checks of the HTML page in Chromium. Usage:
+//   node run.mjs --list                 the names of all checks, a line each
+//   node run.mjs DIRECTORY [TEXT]       runs all on the pages there, or those with TEXT in the name
 // Prints a line of JSON for each check: its name and, when it failed, why.
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
@@ -10,6 +11,14 @@ import move from "./checks/move.mjs";
 import open from "./checks/open.mjs";
 import speed from "./checks/speed.mjs";
 import unit from "./checks/unit.mjs";
+
+const only = process.argv[3] || "";
+const checks = [...unit, ...open, ...move, ...find, ...data, ...access, ...speed]
+  .filter(({ name }) => name.includes(only));
+if (process.argv[2] === "--list") {
+  for (const { name } of checks) console.log(name);
+  process.exit(0);
+}
 
 const require = createRequire(resolve(process.env.SONDE_NPM || "build/npm", "package.json"));
 const { chromium } = require("playwright-core");
@@ -61,7 +70,5 @@ const browser = await chromium.launch({
   executablePath: process.env.SONDE_CHROMIUM || "/usr/bin/chromium",
   args: ["--no-sandbox"],
 });
-for (const check of [...unit, ...open, ...move, ...find, ...data, ...access, ...speed]) {
-  await run(browser, check);
-}
+for (const check of checks) await run(browser, check);
 await browser.close();

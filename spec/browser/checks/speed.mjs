@@ -1,10 +1,34 @@
-// 100,000 distinct stacks. The best of some tries counts: a machine that is
-// busy with something else says nothing of the page.
+// 100,000 distinct stacks. The best of some tries counts. On a machine that is
+// busy with something else a clock says nothing of the page: there the time
+// that its thread was on a processor counts instead.
 import { assert } from "./tools.mjs";
 
 const OPEN_MS = 2000;
 const ACT_MS = 100;
 const TRIES = 4;
+/** How much longer than its processor time a loop may take on an idle machine. */
+const IDLE = 1.25;
+
+/** The factor by which other programs slow this one down now. */
+function contention() {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  let spent;
+  do {
+    spent = process.cpuUsage(cpu);
+  } while (spent.user + spent.system < 100000);
+  return (performance.now() - start) / ((spent.user + spent.system) / 1000);
+}
+
+/** Processor time of the page's main thread so far, in ms. */
+async function meter(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  };
+}
 
 /** Time until what an action did is drawn. */
 function measure(page, act) {
@@ -16,9 +40,24 @@ function measure(page, act) {
   }, act);
 }
 
-async function best(times, limit, name) {
-  const least = Math.min(...times);
-  assert.ok(least < limit, `${name} took ${times.map((t) => t.toFixed(0)).join(", ")} ms`);
+function judge(name, limit, walls, cpus) {
+  const busy = contention();
+  const isIn = Math.min(...walls) < limit || (busy > IDLE && Math.min(...cpus) < limit);
+  const list = (times) => times.map((time) => time.toFixed(0)).join(", ");
+  assert.ok(isIn, `${name} took ${list(walls)} ms, on a processor ${list(cpus)} ms`);
+}
+
+/** Tries an action some times. */
+async function attempt(page, name, limit, act) {
+  const read = await meter(page);
+  const walls = [];
+  const cpus = [];
+  for (let i = 0; i < TRIES; i++) {
+    const before = await read();
+    walls.push(await measure(page, act(i)));
+    cpus.push(await read() - before);
+  }
+  judge(name, limit, walls, cpus);
 }
 
 const press = (key) =>
@@ -29,22 +68,23 @@ const search = (text) => `const query = document.getElementById("query");
 
 export default [
   { name: "100,000 stacks open in under 2 s", check: async (use) => {
-    const times = [];
-    for (let i = 0; i < TRIES && !(times[i - 1] < OPEN_MS); i++) {
-      const page = await use("many");
-      times.push(await page.evaluate(() => Number(document.documentElement.dataset.ready)));
+    const page = await use("none");
+    const read = await meter(page);
+    const walls = [];
+    const cpus = [];
+    for (let i = 0; i < TRIES && !(walls[i - 1] < OPEN_MS); i++) {
+      const before = await read();
+      await page.goto(page.url().replace("none.html", `many.html?${i}`));
+      await page.waitForSelector("html[data-ready]", { timeout: 60000 });
+      walls.push(await page.evaluate(() => Number(document.documentElement.dataset.ready)));
+      cpus.push(await read() - before);
     }
-    await best(times, OPEN_MS, "opening");
+    judge("opening", OPEN_MS, walls, cpus);
   } },
-  { name: "100,000 stacks zoom and search in under 100 ms", check: async (use) => {
-    const page = await use("many");
-    const zooms = [];
-    const searches = [];
-    for (let i = 0; i < TRIES; i++) {
-      zooms.push(await measure(page, press("+")));
-      searches.push(await measure(page, search(`Handler${i}`)));
-    }
-    await best(zooms, ACT_MS, "zooming");
-    await best(searches, ACT_MS, "searching");
+  { name: "100,000 stacks zoom in under 100 ms", check: async (use) => {
+    await attempt(await use("many"), "zooming", ACT_MS, (i) => press(i % 2 === 0 ? "+" : "w"));
+  } },
+  { name: "100,000 stacks are searched in under 100 ms", check: async (use) => {
+    await attempt(await use("many"), "searching", ACT_MS, (i) => search(`Handler${i}`));
   } },
 ];
