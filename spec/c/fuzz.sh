@@ -23,6 +23,8 @@ seed() {
 case $name in
   pprof) seed $(find spec/data -name '*.pb.gz' -o -name '*.pb' -o -name '*.pprof') ;;
   folded) seed $(find spec/data -name '*.folded') ;;
+  goroutine)
+    seed $(find spec/data/cases spec/data/dumps -name '*.txt' -o -name '*.log') ;;
   unpack) seed $(find spec/data -name '*.gz' -size -100k) ;;
   *) seed $(find spec/data -name '*.nettrace' -size -300k -o -name '*tracelogging*') ;;
 esac

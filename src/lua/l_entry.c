@@ -63,19 +63,11 @@ static void set_frames(lua_State *L, const struct entry *e, uint32_t part) {
 }
 
 static void set_elided(lua_State *L, const struct entry *e) {
-  uint64_t after = 0, n = 0;
-  for (uint32_t i = 0; i < e->n_frames; i++) {
-    const struct entry_frame *f = &e->frames[i];
-    if (f->part > 0) break;
-    if (f->kind == FRAME_CALL) after++;
-    if (f->kind != FRAME_ELIDED) continue;
-    if (n == 0) lua_newtable(L);
-    lua_createtable(L, 0, 2);
-    aux_set_unsigned(L, "after", after);
-    if (f->has & FRAME_HAS_OFFSET) aux_set_unsigned(L, "frames", f->offset);
-    aux_seti(L, -2, ++n);
-  }
-  if (n > 0) lua_setfield(L, -2, "elided");
+  uint64_t after;
+  const struct entry_frame *f = entry_elided(e, &after);
+  if (f == NULL) return;
+  if (f->has & FRAME_HAS_OFFSET) aux_set_unsigned(L, "elided", f->offset);
+  aux_set_unsigned(L, "elided_after", after);
 }
 
 static void set_ancestors(lua_State *L, const struct entry *e) {

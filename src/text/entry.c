@@ -62,3 +62,14 @@ int entry_add_label(struct entry *e, struct piece key, struct piece value) {
   e->labels[e->n_labels++].value = value;
   return 0;
 }
+
+const struct entry_frame *entry_elided(const struct entry *e,
+                                       uint64_t *after) {
+  for (uint32_t i = 0; i < e->n_frames; i++) {
+    const struct entry_frame *f = &e->frames[i];
+    *after = i;
+    if (f->part > 0) break;
+    if (f->kind == FRAME_ELIDED) return f;
+  }
+  return NULL;
+}

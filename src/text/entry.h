@@ -121,6 +121,13 @@ struct entry_frame *entry_add_frame(struct entry *e, enum frame_kind kind);
 /* Begins another part of frames; 0, or -1 when refused. */
 int entry_add_ancestor(struct entry *e, uint64_t id, int has_id);
 
+/*
+** Where frames of the own stack are missing, and behind how many; NULL when
+** none are.
+*/
+const struct entry_frame *entry_elided(const struct entry *e,
+                                       uint64_t *after);
+
 /* Adds a label; its pieces must be of 'made'. 0, or -1 when refused. */
 int entry_add_label(struct entry *e, struct piece key, struct piece value);
 

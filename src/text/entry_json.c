@@ -76,26 +76,13 @@ static void put_frames(struct buffer *out, const struct entry *e,
   buf_u8(out, ']');
 }
 
-/* Where frames are missing: behind how many, and how many when told. */
+/* How many frames are missing, when that is told, and behind how many. */
 static void put_elided(struct buffer *out, const struct entry *e) {
-  uint64_t after = 0;
-  int n = 0;
-  for (uint32_t i = 0; i < e->n_frames; i++) {
-    const struct entry_frame *f = &e->frames[i];
-    if (f->part > 0) break;
-    if (f->kind == FRAME_CALL) after++;
-    if (f->kind != FRAME_ELIDED) continue;
-    if (n++ == 0) {
-      put_key(out, "elided");
-      buf_u8(out, '[');
-    }
-    else buf_u8(out, ',');
-    buf_str(out, "{\"after\":");
-    json_integer(out, (int64_t)after);
-    if (f->has & FRAME_HAS_OFFSET) put_number(out, "frames", f->offset);
-    buf_u8(out, '}');
-  }
-  if (n > 0) buf_u8(out, ']');
+  uint64_t after;
+  const struct entry_frame *f = entry_elided(e, &after);
+  if (f == NULL) return;
+  if (f->has & FRAME_HAS_OFFSET) put_number(out, "elided", f->offset);
+  put_number(out, "elided_after", after);
 }
 
 static void put_ancestor(struct buffer *out, const struct entry *e,

@@ -188,8 +188,7 @@ static int close_all(struct goroutine_reader *r) {
     goroutine_end_race(r);
   }
   else if (r->state == IN_GOROUTINE || r->state == IN_COUNT) {
-    goroutine_cut(r);
-    goroutine_close(r);
+    if (goroutine_cut(r)) goroutine_close(r);
   }
   else if (r->text.len > 0) r->due = READER_TEXT;
   else return 0;

@@ -190,20 +190,24 @@ static int take_label_word(struct entry *e, struct scan *s, char stop,
   return 1;
 }
 
+/* Takes "key: value"; 0 when it is something else. */
+static int take_label(struct entry *e, struct scan *s) {
+  struct piece key, value;
+  if (!take_label_word(e, s, ':', &key) || !scan_word(s, ":")) return 0;
+  scan_blanks(s);
+  return take_label_word(e, s, ',', &value)
+         && entry_add_label(e, key, value) == 0;
+}
+
 int goroutine_read_labels(struct entry *e, struct scan inside) {
   uint32_t before = e->n_labels;
   while (inside.at < inside.end) {
-    struct piece key, value;
-    if (!take_label_word(e, &inside, ':', &key) || !scan_word(&inside, ":"))
-      break;
-    scan_blanks(&inside);
-    if (!take_label_word(e, &inside, ',', &value)) break;
-    if (entry_add_label(e, key, value) != 0) break;
-    if (inside.at == inside.end) return 0;
-    if (!scan_word(&inside, ",")) break;
+    if (!take_label(e, &inside)
+        || (inside.at < inside.end && !scan_word(&inside, ","))) {
+      e->n_labels = before;
+      return -1;
+    }
     scan_blanks(&inside);
   }
-  if (inside.at == inside.end) return 0;
-  e->n_labels = before;
-  return -1;
+  return 0;
 }

@@ -286,13 +286,19 @@ static int begins_other(const struct scan *line) {
          || equals(line, "-----") || goroutine_is_counts(line, &total);
 }
 
+/* Is it a function of Go with its arguments? Their names have no blanks. */
+static int is_call(const struct scan *line) {
+  struct scan name, args;
+  return goroutine_split_call(*line, &name, &args)
+         && memchr(name.at, ' ', scan_left(&name)) == NULL;
+}
+
 /* A line that may be the name of a function. */
 static void take_name(struct goroutine_reader *r) {
-  struct scan name, args;
   struct scan line = goroutine_keep(r);
   struct piece whole = goroutine_piece(&r->entry, line);
   r->unknown_run++;
-  if (goroutine_split_call(line, &name, &args)) r->call = whole;
+  if (is_call(&line)) r->call = whole;
   else r->plain_name = whole;
 }
 
@@ -325,26 +331,41 @@ static enum line_result take_last(struct goroutine_reader *r) {
   return LINE_USED;
 }
 
-/* Do the lines behind a tentative header make it one? */
+/* May the line follow the header of a goroutine? */
+static int may_follow(const struct scan *line) {
+  return is_call(line) || is_unavailable(line)
+         || scan_sees(line, "created by ");
+}
+
+/*
+** Do the lines behind a tentative header make it one? Lines without its
+** prefix may be of others who write to the same log; until it is known whose
+** they are, the entry keeps them.
+*/
 static int confirms(struct goroutine_reader *r) {
   const struct scan *line = &r->line.content;
-  struct scan name, args;
   struct goroutine_place place;
-  if (r->call.len > 0)
-    return !r->line.is_foreign && goroutine_scan_place(*line, &place);
-  if (r->line.is_foreign) {
+  if (r->line.is_foreign && r->call.len == 0 && may_follow(line)) {
     /* Only the header has the prefix: one call wrote all these lines. */
     buf_clear(&r->prefix);
     r->line.is_foreign = 0;
   }
-  return goroutine_split_call(*line, &name, &args) || is_unavailable(line)
-         || scan_sees(line, "created by ");
+  if (r->line.is_foreign)
+    return line->at < line->end && !goroutine_is_header(line)
+           && r->unknown_run <= MAX_UNKNOWN_RUN;
+  return r->call.len > 0 ? goroutine_scan_place(*line, &place)
+                         : may_follow(line);
 }
 
 static enum line_result take_in_goroutine(struct goroutine_reader *r) {
   const struct scan *line = &r->line.content;
   if (r->is_tentative && !confirms(r)) return reject(r);
   if (goroutine_is_header(line)) return begin_goroutine(r);
+  if (r->line.is_foreign && r->is_tentative) {
+    goroutine_keep(r);
+    r->unknown_run++;
+    return LINE_USED;
+  }
   if (r->line.is_foreign) {
     goroutine_pass(r);
     return LINE_USED;
@@ -401,15 +422,20 @@ static void add_lone_call(struct goroutine_reader *r) {
   goroutine_mark_known(r);
 }
 
-void goroutine_cut(struct goroutine_reader *r) {
+int goroutine_cut(struct goroutine_reader *r) {
   struct entry *e = &r->entry;
+  if (r->is_tentative) {
+    reject(r);
+    return 0;
+  }
   int has_stack = e->n_frames > 0 || e->kind == ENTRY_COUNT
                   || (e->flags & (ENTRY_UNAVAILABLE | ENTRY_HAS_CREATED));
   if (has_stack && !r->line.is_partial && r->call.len == 0
       && !r->wants_creator_place)
-    return;
+    return 1;
   add_lone_call(r);
   if (r->line.is_partial) goroutine_mark_known(r);
   e->flags |= ENTRY_TRUNCATED;
   r->counts.is_cut = 1;
+  return 1;
 }

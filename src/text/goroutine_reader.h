@@ -152,8 +152,8 @@ void goroutine_close(struct goroutine_reader *r);
 /* Adds the line to the text of no entry. */
 void goroutine_pass(struct goroutine_reader *r);
 
-/* The text has ended inside the entry. */
-void goroutine_cut(struct goroutine_reader *r);
+/* The text has ended inside the entry; 0 when it was none after all. */
+int goroutine_cut(struct goroutine_reader *r);
 
 /* The report is complete; its accesses are told next. */
 void goroutine_end_race(struct goroutine_reader *r);

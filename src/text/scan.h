@@ -13,8 +13,10 @@ struct scan {
   const char *at, *end;
 };
 
+/* 'text' may be NULL when there is none. */
 static inline struct scan scan_over(const char *text, size_t len) {
-  struct scan s = {text, text + len};
+  const char *start = text != NULL ? text : "";
+  struct scan s = {start, start + len};
   return s;
 }
 
