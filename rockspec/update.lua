@@ -39,6 +39,19 @@ local function modules()
   return table.concat(lines)
 end
 
+-- What modules read from beside them. luarocks takes the folder from the key
+-- and keeps the file's own name.
+local function assets()
+  local lines = {}
+  for _, extension in ipairs { "css", "html", "js" } do
+    for _, path in ipairs(listed("lua", extension)) do
+      local key <const> = path:match("^lua/(.*)$"):gsub("%.", "_"):gsub("/", ".")
+      lines[#lines + 1] = ("      [%q] = %q,\n"):format(key, path)
+    end
+  end
+  return table.concat(lines)
+end
+
 local file <const> = assert(io.open(PATH))
 local old <const> = file:read("a")
 file:close()
@@ -46,12 +59,13 @@ file:close()
 -- Replaces the lines between one that ends with `first` and one that begins
 -- with `last`.
 local function between(text, first, last, lines)
-  local before, after = text:match("^(.-" .. first .. "\n).-\n(%s*" .. last .. ".*)$")
+  local before, after = text:match("^(.-" .. first .. "\n).-(%f[^\n]%s*" .. last .. ".*)$")
   return before .. lines .. after
 end
 
 local new = between(old, "sources = {", "},", sources())
 new = between(new, 'libraries = { "z", "m" },\n    },', "},", modules())
+new = between(new, "    lua = {", "},", assets())
 
 if arg[1] == "--check" then
   if new == old then return end
