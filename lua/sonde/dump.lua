@@ -10,7 +10,7 @@
 -- business of `sonde.golang.dump` and `sonde.process.native`.
 -- @module sonde.dump
 local core <const> = require "sonde.c.core"
-local errors <const> = require "sonde.base.errors"
+local filter <const> = require "sonde.dump.filter"
 local options <const> = require "sonde.base.options"
 local text <const> = require "sonde.base.text"
 
@@ -20,14 +20,8 @@ local Dump <const> = {}
 Dump.__index = Dump
 Dump.__name = "sonde.Dump"
 
---- Options of `Dump:where`, and of verbs that show dumps.
-dump.filters = {
-  { name = "state", type = "pattern",
-    help = "only goroutines in such a state; of threads, the name" },
-  { name = "func", aliases = { "function" }, type = "pattern",
-    help = "only those with such a function in their stack" },
-  { name = "wait", type = "duration", help = "only those that have waited at least so long" },
-}
+--- Options of `Dump:where`; see `sonde.dump.filter`.
+dump.filters = filter.options
 
 --- Options of `Dump:groups`.
 dump.group_options = {
@@ -40,28 +34,6 @@ dump.profile_options = {
   { name = "view", type = "string", choices = { "goroutine", "thread", "wait" },
     help = "what is measured: their number, or the time that they have waited" },
 }
-
-local MINUTE <const> = 60000000000
-
---- A duration as whole minutes, as dumps tell them, rounded up.
--- @tparam ?integer wait nanoseconds
--- @treturn integer
-function dump.minutes(wait)
-  return wait and (wait + MINUTE - 1) // MINUTE or 0
-end
-
---- A table that knows for each text whether it matches; each is matched once.
--- @tparam ?string pattern nil gives nil
--- @treturn ?table
-function dump.matcher(pattern)
-  if pattern == nil then return nil end
-  local regex <const> = require("rex_pcre2").new(pattern)
-  return setmetatable({}, { __index = function(self, subject)
-    local hit <const> = regex:find(subject) ~= nil
-    self[subject] = hit
-    return hit
-  end })
-end
 
 -- What was missing in the text, in words; nil when all is well.
 local function shortcoming(info)
@@ -160,13 +132,25 @@ function Dump:info()
   return self.core:info()
 end
 
---- The word for what the dump holds.
--- @treturn string "goroutine" or "thread"
-function Dump:noun()
-  return self.format == "native" and "thread" or "goroutine"
+-- Other profiles have the same form as text: threadcreate, and a program's own.
+local NOUNS <const> = { goroutine = "goroutine", thread = "thread", threadcreate = "thread" }
+
+-- What the dump is a profile of.
+local function type_of(self)
+  if self.format == "native" then return "thread" end
+  return ("\n" .. self:info().notes):match("\n([%w_./-]+) profile: total %d") or "goroutine"
 end
 
-local function place_of(self, number)
+--- The word for what the dump holds.
+-- @treturn string "goroutine" or "thread"; "entry" when it is neither
+function Dump:noun()
+  return NOUNS[type_of(self)] or "entry"
+end
+
+--- A frame, by its number.
+-- @tparam integer number as rows name it
+-- @treturn table `func file line module inlined elided`; the dump's own
+function Dump:place(number)
   self.places = self.places or {}
   local place = self.places[number]
   if place == nil then
@@ -177,20 +161,25 @@ local function place_of(self, number)
   return place
 end
 
--- The frames of a stack, shared by all who ask.
-local function stack_of(self, stack)
+--- The frames of a stack, innermost first.
+-- @tparam integer stack as rows name it
+-- @treturn {table,...} the dump's own, see `Dump:place`
+function Dump:stack(stack)
   self.stacks = self.stacks or {}
   local frames = self.stacks[stack]
   if frames == nil then
     frames = self.core:stack(stack)
-    for i, number in ipairs(frames) do frames[i] = place_of(self, number) end
+    for i, number in ipairs(frames) do frames[i] = self:place(number) end
     self.stacks[stack] = frames
   end
   return frames
 end
 
--- Iterates over the rows of the core that the filters leave: number, row.
-local function each_row(self)
+--- Iterates over what is alike in all that is told of it.
+-- @treturn function gives a number and a row: `stack state count wait` (minutes)
+--   `created_by` (a place) `labels ids thread_name locked system truncated
+--   unavailable leaked error`
+function Dump:rows()
   local next_row, state, start = self.core:groups()
   return function(_, i)
     local row
@@ -204,7 +193,7 @@ end
 -- @treturn integer of these, stacks of the system
 function Dump:count()
   local n, system = 0, 0
-  for _, row in each_row(self) do
+  for _, row in self:rows() do
     n = n + row.count
     if row.system then system = system + row.count end
   end
@@ -219,18 +208,19 @@ local function has_function(frames, functions)
 end
 
 --- Leaves only some of the goroutines; the receiver stays as it is.
--- @tparam table wanted see `dump.filters`
+-- @tparam table wanted see `sonde.dump.filter`
 -- @treturn Dump
 function Dump:where(wanted)
   wanted = options.check(dump.filters, wanted, "dump:where")
   if wanted.state == nil and wanted.func == nil and wanted.wait == nil then return self end
-  local states <const>, functions <const> = dump.matcher(wanted.state), dump.matcher(wanted.func)
-  local least <const> = dump.minutes(wanted.wait)
+  local states <const> = filter.matcher(wanted.state)
+  local functions <const> = filter.matcher(wanted.func)
+  local least <const> = filter.minutes(wanted.wait)
   local kept = {}
-  for i, row in each_row(self) do
+  for i, row in self:rows() do
     local state <const> = self.format == "native" and row.thread_name or row.state
     if row.wait >= least and (states == nil or states[state or ""])
-      and (functions == nil or has_function(stack_of(self, row.stack), functions)) then
+      and (functions == nil or has_function(self:stack(row.stack), functions)) then
       kept[i] = true
     end
   end
@@ -250,10 +240,10 @@ end
 
 -- What two stacks must have in common to be shown as one.
 local function key_of(self, row, similar)
-  local creator <const> = row.created_by and place_of(self, row.created_by).func or ""
+  local creator <const> = row.created_by and self:place(row.created_by).func or ""
   if similar == "line" then return row.stack .. "\0" .. creator end
   local names = {}
-  for i, frame in ipairs(stack_of(self, row.stack)) do names[i] = frame.func end
+  for i, frame in ipairs(self:stack(row.stack)) do names[i] = frame.func end
   names[#names + 1] = "\0" .. creator
   return table.concat(names, "\n")
 end
@@ -264,8 +254,8 @@ local function new_group(self, row)
   return {
     count = 0, longest = 0, shortest = row.wait, locked = 0, system = 0, truncated = 0,
     unavailable = 0, leaked = 0, ids = {}, names = {}, states = {}, by_state = {},
-    labels = {}, frames = stack_of(self, row.stack),
-    created_by = row.created_by and place_of(self, row.created_by) or nil,
+    labels = {}, frames = self:stack(row.stack),
+    created_by = row.created_by and self:place(row.created_by) or nil,
   }
 end
 
@@ -314,10 +304,10 @@ function Dump:groups(opts)
   opts = options.check(dump.group_options, opts, "dump:groups")
   if self.grouped and self.grouped[opts.similar] then return self.grouped[opts.similar] end
   local groups, by_key = {}, {}
-  for _, row in each_row(self) do
+  for _, row in self:rows() do
     local key <const> = key_of(self, row, opts.similar)
     if self.labels_by and row.labels == nil then
-      row.labels = self.labels_by(stack_of(self, row.stack))
+      row.labels = self.labels_by(self:stack(row.stack))
     end
     local group = by_key[key]
     if group == nil then
@@ -367,11 +357,12 @@ end
 function Dump:profile(opts)
   opts = options.check(dump.profile_options, opts, "dump:profile")
   require "sonde.profile"
+  local what <const> = type_of(self)
   local profile, message, code = self.core:profile {
-    kept = mask_of(self), waits = opts.view == "wait",
+    kept = mask_of(self), waits = opts.view == "wait", type = what,
   }
   if profile == nil then return nil, message, code end
-  return profile:set_view(opts.view == "wait" and "wait" or self:noun()):set_name(self.name)
+  return profile:set_view(opts.view == "wait" and "wait" or what):set_name(self.name)
 end
 
 --- The views that the dump has.
@@ -380,95 +371,16 @@ function Dump:views()
   return self.format == "native" and { "thread" } or { "goroutine", "wait" }
 end
 
--- What tells whether two stacks are the same, also of two dumps.
-local function text_of_stack(self, stack)
-  self.keys = self.keys or {}
-  local key = self.keys[stack]
-  if key == nil then
-    local lines = {}
-    for i, frame in ipairs(stack_of(self, stack)) do
-      lines[i] = ("%s\0%s\0%d"):format(frame.func, frame.file or "", frame.line or 0)
-    end
-    key = table.concat(lines, "\n")
-    self.keys[stack] = key
-  end
-  return key
-end
-
--- Every goroutine by its id: what its group says of it.
-local function by_id(self)
-  local rows, list = {}, {}
-  for i, row in each_row(self) do rows[i] = row end
-  for _, id, group, creator in self.core:rows() do
-    local row <const> = rows[group]
-    if row then list[id] = { row = row, creator = creator } end
-  end
-  return list
-end
-
-local function creator_of(self, row)
-  return row.created_by and place_of(self, row.created_by).func
-end
-
-local function change_of(self, id, change, now, before, other)
-  local from <const>, of = (now or before).row, now and self or other
-  return {
-    goroutine_id = id, change = change, state = from.state, wait_minutes = from.wait,
-    frames = stack_of(of, from.stack),
-    created_by = from.created_by and place_of(of, from.created_by) or nil,
-    creator_id = (now or before).creator,
-    before = change == "moved" and {
-      state = before.row.state, wait_minutes = before.row.wait,
-      frames = stack_of(other, before.row.stack),
-    } or nil,
-  }
-end
-
-local CHANGES <const> = { "new", "gone", "stuck", "moved" }
-
 --- What became of each goroutine since an earlier dump of the same process.
--- Goroutines are told apart by their ids, which a process never uses twice.
 -- @tparam Dump before
--- @treturn ?{table,...} `goroutine_id change state wait_minutes frames created_by
---   creator_id`, and of a moved one `before` (`state wait_minutes frames`). The
---   change is "new", "gone", "stuck" (same stack and state) or "moved"
--- @treturn table|string `new gone stuck moved` (how many) and `strangers`: ids
---   that are in both and were created by different functions, which no process
---   does; or a message
+-- @treturn ?{table,...} see `sonde.dump.changes`
+-- @treturn table|string counts, or a message
 -- @treturn ?string code
 function Dump:diff(before)
   if not (self.has_rows and before.has_rows) then
     error("bad argument to 'dump:diff' (dumps without rows)", 2)
   end
-  local now <const>, then_ <const> = by_id(self), by_id(before)
-  if next(now) == nil or next(then_) == nil then
-    return nil, "there are no goroutine ids to compare by: a dump of debug=1 has none",
-      "unavailable"
-  end
-  local list, counts = {}, { strangers = 0 }
-  for _, change in ipairs(CHANGES) do counts[change] = 0 end
-  local function add(id, change)
-    counts[change] = counts[change] + 1
-    list[#list + 1] = change_of(self, id, change, now[id], then_[id], before)
-  end
-  for id, new in pairs(now) do
-    local old <const> = then_[id]
-    if old == nil then
-      add(id, "new")
-    else
-      if creator_of(self, new.row) ~= creator_of(before, old.row) then
-        counts.strangers = counts.strangers + 1
-      end
-      local same <const> = new.row.state == old.row.state
-        and text_of_stack(self, new.row.stack) == text_of_stack(before, old.row.stack)
-      add(id, same and "stuck" or "moved")
-    end
-  end
-  for id in pairs(then_) do
-    if now[id] == nil then add(id, "gone") end
-  end
-  table.sort(list, function(a, b) return math.ult(a.goroutine_id, b.goroutine_id) end)
-  return list, counts
+  return require("sonde.dump.changes").between(before, self)
 end
 
 --- What an expert would point out: goroutines that leak, wait for ever or for
@@ -506,113 +418,6 @@ function Dump:__tostring()
   local n <const> = self:count()
   return ("%s: %d %s%s in %d stacks%s"):format(self.name, n, self:noun(), n == 1 and "" or "s",
     #self:groups(), #self.filters > 0 and " (" .. table.concat(self.filters, ", ") .. ")" or "")
-end
-
-local Stream <const> = {}
-Stream.__index = Stream
-
--- Text between entries that a record carries: its end, for the words closest to
--- a goroutine are those about it.
-local MAX_BEFORE <const> = 1 << 16
-
---- Reads the entries of a text one by one, in the memory of the largest.
--- @tparam table source of `sonde.base.input`; the stream closes it
--- @tparam table opts `format`, `limit`, `names`, `input` (instead of the source's)
--- @treturn ?Stream
--- @treturn ?string message
--- @treturn ?string code
-function dump.stream(source, opts)
-  local reader, message, code = core.dump_reader(opts.input or source.input, {
-    format = opts.format, limit = opts.limit, names = opts.names,
-  })
-  if reader == nil then return nil, message, code end
-  return setmetatable({ source = source, reader = reader, format = opts.format,
-    least = 0, name = source.name }, Stream)
-end
-
---- Leaves out what does not match.
--- @tparam table wanted see `dump.filters`
--- @treturn Stream itself
-function Stream:where(wanted)
-  self.states, self.functions = dump.matcher(wanted.state), dump.matcher(wanted.func)
-  self.least = dump.minutes(wanted.wait)
-  return self
-end
-
---- Goes to the next piece.
--- @treturn ?string "entry" or "text" (lines between entries); nil at the end
--- @treturn ?string message when reading failed
--- @treturn ?string code
-function Stream:next()
-  local reader <const> = self.reader
-  local kind, message, code
-  repeat
-    kind, message, code = reader:next()
-  until kind ~= "entry" or reader:matches(self.functions, self.states, self.least)
-  return kind, message, code
-end
-
---- The record of the entry.
--- @treturn table
-function Stream:record()
-  local record <const> = self.reader:entry()
-  record.transport = "file"
-  return record
-end
-
---- The record of the entry as JSON.
--- @tparam string head members that come first, each with a comma behind it
--- @tparam string before text between this entry and the last
--- @treturn string
-function Stream:json(head, before)
-  return self.reader:json(head .. '"transport":"file",', before)
-end
-
---- The lines of the entry, or of none.
--- @treturn string
-function Stream:text()
-  return self.reader:text()
-end
-
---- What was counted so far.
--- @treturn table
-function Stream:counts()
-  local counts <const> = self.reader:counts()
-  counts.format = self.format
-  counts.goroutines = self.seen or math.maxinteger
-  return counts
-end
-
---- Iterates over the records. Lines between entries are in the field `before`
--- of the next one. An error of reading raises.
--- @treturn function
-function Stream:records()
-  local before
-  return function()
-    while true do
-      local kind, message, code = self:next()
-      if kind == nil then
-        self:close()
-        if message then errors.raise { message = self.name .. ": " .. message, code = code } end
-        return nil
-      end
-      if kind == "entry" then
-        local record <const> = self:record()
-        record.before, before = before, nil
-        return record
-      end
-      before = ((before or "") .. self:text()):sub(-MAX_BEFORE)
-    end
-  end
-end
-
---- Closes what it reads from.
--- @treturn boolean true when all was well
--- @treturn ?string message
--- @treturn ?string code
-function Stream:close()
-  self.reader:close()
-  return self.source:close()
 end
 
 return dump

@@ -284,14 +284,15 @@ static int dump_races(lua_State *L) {
 The dump as a profile.
 @function dump:profile
 @tparam[opt] table options `kept` (string with a byte for each group: only
-those that are set), `waits` (boolean: the time waited, not the number)
+those that are set), `waits` (boolean: the time waited, not the number),
+`type` (of the samples; "goroutine" or "thread" otherwise)
 @treturn sonde.profile
 @treturn[2] nil
 @treturn[2] string message
 @treturn[2] string code `limit`
 */
 static int make_profile(lua_State *L) {
-  static const char *const names[] = {"kept", "waits", NULL};
+  static const char *const names[] = {"kept", "waits", "type", NULL};
   const struct dump_box *box = check_finished(L);
   const struct dump *d = &box->dump;
   aux_check_options(L, 2, names);
@@ -299,7 +300,8 @@ static int make_profile(lua_State *L) {
   const uint8_t *kept = NULL;
   if (!lua_isnil(L, 2)) kept = profile_mask_option(L, 2, "kept", d->n_groups);
   int waits = aux_opt_boolean(L, 2, "waits", 0);
-  const char *type = box->is_native ? "thread" : "goroutine";
+  const char *type = aux_opt_string(L, 2, "type", box->is_native
+                                    ? "thread" : "goroutine", NULL);
   struct profile **place = profile_push(L);
   *place = dump_profile(d, kept, waits, type, d->budget.limit);
   return *place == NULL ? aux_no_memory(L) : 1;

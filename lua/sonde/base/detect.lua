@@ -158,8 +158,8 @@ end
 -- What a Go program prints of its goroutines, also inside a log; profiles of
 -- goroutines as text; reports of the race detector.
 local function by_goroutines(head)
-  if head:find("^goroutine profile: total %d") or head:find("\ngoroutine profile: total %d")
-    or head:find("^threadcreate profile: total %d") or head:find("WARNING: DATA RACE", 1, true) then
+  if head:find("^[%w_./-]+ profile: total %d") or head:find("\ngoroutine profile: total %d")
+    or head:find("WARNING: DATA RACE", 1, true) then
     return "goroutines"
   end
   return head:find("goroutine %d+ [^\n]*%[[^\n]*%][^\n]*:[%s\\]") and "goroutines"

@@ -3,6 +3,7 @@
 -- the race detector, and logs that hold any of these.
 -- @module sonde.golang.dump
 local dump <const> = require "sonde.dump"
+local stream <const> = require "sonde.dump.stream"
 
 local golang = {}
 
@@ -22,11 +23,11 @@ end
 --- Reads the goroutines of a text one by one.
 -- @tparam table source of `sonde.base.input`
 -- @tparam table opts `limit`
--- @treturn ?Stream see `sonde.dump`
+-- @treturn ?Stream see `sonde.dump.stream`
 -- @treturn ?string message
 -- @treturn ?string code
 function golang.stream(source, opts)
-  return dump.stream(source, { format = "go", limit = opts.limit })
+  return stream.new(source, { format = "go", limit = opts.limit })
 end
 
 -- Frames of the runtime at both ends are not in every form of dump.

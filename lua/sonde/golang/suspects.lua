@@ -109,17 +109,11 @@ local function rows_of(dump)
   return rows
 end
 
-local function frames_of(dump, stack)
-  local frames = {}
-  for i, number in ipairs(dump.core:stack(stack)) do frames[i] = dump.core:place(number) end
-  return frames
-end
-
 -- "goroutine 80 (sleep, in main.lockHolder)"
 local function describe(dump, rows, task)
   local row <const> = rows[task.group]
   return ("goroutine %d (%s, in %s)"):format(task.id, row.state,
-    name_of(frames_of(dump, row.stack)))
+    name_of(dump:stack(row.stack)))
 end
 
 -- "read by goroutine 8 in main.bump (main.go:148)"
@@ -137,7 +131,7 @@ local function look_at_races(list, dump)
   local rows, races = nil, {}
   for _, access in dump.core:races() do
     rows = rows or rows_of(dump)
-    local frames <const> = frames_of(dump, rows[access.group].stack)
+    local frames <const> = dump:stack(rows[access.group].stack)
     local race = races[access.report]
     if race == nil then
       race = { kind = "race", count = 0, longest = 0, ids = {}, frames = frames, words = {},
@@ -212,7 +206,7 @@ local function look_for_order(list, dump, locks, rows, explained)
   end
   for _, found in ipairs(order) do
     if #found.locks >= 2 then
-      local frames <const> = frames_of(dump, found.stack)
+      local frames <const> = dump:stack(found.stack)
       list[#list + 1] = { kind = "order", count = #found.ids, longest = 0, ids = found.ids,
         frames = frames, message = ("%s wait in %s for different locks (%s): taken in different"
           .. " order?"):format(goroutines(#found.ids), name_of(frames),

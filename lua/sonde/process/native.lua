@@ -3,6 +3,7 @@
 local core <const> = require "sonde.c.core"
 local dump <const> = require "sonde.dump"
 local files <const> = require "sonde.base.files"
+local stream <const> = require "sonde.dump.stream"
 
 local native = {}
 
@@ -61,11 +62,7 @@ function native.demangled(text)
 end
 
 -- Names are looked up together, before the text is parsed: it is small.
-local function whole_text(source, limit)
-  local text, message, code = files.read_all(source.input, limit)
-  if text == nil then return nil, message, code end
-  return text, message, code
-end
+local DEFAULT_LIMIT <const> = 1 << 30
 
 --- Makes a dump of a text.
 -- @tparam table source of `sonde.base.input`
@@ -74,7 +71,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function native.read(source, opts)
-  local text, message, code = whole_text(source, opts.limit)
+  local text, message, code = files.read_all(source.input, opts.limit or DEFAULT_LIMIT)
   if text == nil then return source:fail(message, code) end
   local input <close> = core.input(text, source.name)
   return dump.read({ input = input, name = source.name, fail = source.fail }, {
@@ -86,13 +83,13 @@ end
 --- Reads the threads of a text one by one.
 -- @tparam table source of `sonde.base.input`
 -- @tparam table opts `limit`
--- @treturn ?Stream see `sonde.dump`
+-- @treturn ?Stream see `sonde.dump.stream`
 -- @treturn ?string message
 -- @treturn ?string code
 function native.stream(source, opts)
-  local text, message, code = whole_text(source, opts.limit)
+  local text, message, code = files.read_all(source.input, opts.limit or DEFAULT_LIMIT)
   if text == nil then return source:fail(message, code) end
-  return dump.stream(source, {
+  return stream.new(source, {
     format = "native", limit = opts.limit, names = native.demangled(text),
     input = core.input(text, source.name),
   })

@@ -118,7 +118,8 @@ func park(dir string) {
 	settle()
 	write(filepath.Join(dir, "later.txt"), "goroutine", 2)
 	os.Stdout.WriteString("READY\n")
-	select {}
+	// A wait without end would be taken for a dead-lock.
+	time.Sleep(time.Hour)
 }
 
 func crowd(n int) {
