@@ -37,7 +37,7 @@ local function read_profile(decode)
     if not fits then return nil, why, reason end
     local bytes, cut, cut_code = files.read_all(source.input, opts.limit)
     if bytes == nil then return source:fail(cut, cut_code) end
-    local profile, message, code = decode(bytes, { limit = opts.limit }, opts)
+    local profile, message, code = decode(bytes, { limit = opts.limit })
     if profile == nil then return source:fail(cut or message, cut_code or code) end
     if source.path then profile:set_name(source.path) end
     if message then return profile, source.name .. ": " .. message, code end
@@ -48,28 +48,30 @@ end
 local function losses(profile)
   local lost = {}
   for _, warning in ipairs(profile:info().warnings) do
-    if warning:find("^lost: ") then lost[#lost + 1] = warning end
+    if warning:find("^lost: ") or warning:find("were appended to one file", 1, true) then
+      lost[#lost + 1] = warning
+    end
   end
   if #lost > 0 then return table.concat(lost, "; ") end
 end
 
 -- A file with several profiles in it is their sum; of a damaged one the rest,
 -- when that was asked for.
-local function read_pprof(bytes, limits, opts)
-  local profile, message, code = core.pprof_decode(bytes, limits)
-  if profile then return profile end
-  local sum <const> = core.pprof_decode_appended(bytes, limits)
-  if sum then return sum, sum:info().warnings[1], "malformed" end
-  if not opts.lenient then return nil, message, code end
-  limits.lenient = true
-  profile, message, code = core.pprof_decode(bytes, limits)
-  if profile then return profile, losses(profile), "malformed" end
-  return nil, message, code
+local function read_pprof(source, opts)
+  local fits, why, reason = need_no_times(source, opts)
+  if not fits then return nil, why, reason end
+  local profile, message, code = core.pprof_read(source.input,
+    { limit = opts.limit, lenient = opts.lenient })
+  if profile == nil then return source:fail(message, code) end
+  if source.path then profile:set_name(source.path) end
+  local lost <const> = losses(profile)
+  if lost then return profile, source.name .. ": " .. lost, "malformed" end
+  return profile
 end
 
 local READERS <const> = {
   nettrace = function(source, opts) return require("sonde.dotnet.trace").read(source, opts) end,
-  pprof = read_profile(read_pprof),
+  pprof = read_pprof,
   folded = read_profile(function(bytes, limits) return core.folded_decode(bytes, limits) end),
 }
 

@@ -2,6 +2,7 @@
 ** pprof files: core.pprof_decode and p:encode.
 */
 #include "lua/l_core.h"
+#include "lua/l_input.h"
 #include "lua/l_profile.h"
 #include "pprof/gzip.h"
 #include "pprof/pprof.h"
@@ -28,21 +29,40 @@ static int decode(lua_State *L) {
   return 1;
 }
 
+/* Feeds a reader all of an input; 0, or -1 when reading it failed. */
+static int feed_all(struct pprof_reader *r, struct input *in) {
+  for (;;) {
+    size_t size;
+    const uint8_t *data = input_fill(in, &size);
+    if (data == NULL) return -1;
+    if (size == 0) return 0;
+    pprof_feed(r, data, size);
+  }
+}
+
 /*
-** core.pprof_decode_appended(bytes, { limit = }): the sum of the profiles of
-** which each is a gzip member; nil when the bytes are not several.
+** core.pprof_read(input, { limit =, lenient = }): the profile in an input,
+** whose bytes pass through without becoming strings; or nil, message, code.
+** What is read of a broken input is decoded when 'lenient' is set.
 */
-static int decode_appended(lua_State *L) {
-  static const char *const names[] = {"limit", NULL};
-  size_t size;
-  const char *data = luaL_checklstring(L, 1, &size);
+static int read_input(lua_State *L) {
+  static const char *const names[] = {"limit", "lenient", NULL};
+  struct input *in = input_check(L, 1);
+  struct pprof_error error;
+  lua_settop(L, 2);
   aux_check_options(L, 2, names);
   lua_Integer limit = aux_opt_integer(L, 2, "limit", DEFAULT_LIMIT);
   luaL_argcheck(L, limit >= 0, 2, "option 'limit' must not be negative");
+  int is_lenient = aux_opt_boolean(L, 2, "lenient", 0);
   struct profile **place = profile_push(L);
-  *place = pprof_decode_appended((const uint8_t *)data, size, (size_t)limit);
-  if (*place == NULL) lua_pushnil(L);
-  return 1;
+  struct pprof_reader *r = pprof_begin((size_t)limit);
+  if (r == NULL) return aux_no_memory(L);
+  int status = feed_all(r, in);
+  if (status == 0 || is_lenient) *place = pprof_finish(r, is_lenient, &error);
+  pprof_release(r);
+  if (*place != NULL) return 1;
+  if (status != 0) return input_fail(L, in);
+  return aux_fail(L, error.code, "%s", error.text);
 }
 
 static int encode_to(struct profile *p, int compress, struct buffer *out) {
@@ -89,6 +109,6 @@ void pprof_open(lua_State *L) {
   lua_pop(L, 1);
   lua_pushcfunction(L, decode);
   lua_setfield(L, -2, "pprof_decode");
-  lua_pushcfunction(L, decode_appended);
-  lua_setfield(L, -2, "pprof_decode_appended");
+  lua_pushcfunction(L, read_input);
+  lua_setfield(L, -2, "pprof_read");
 }

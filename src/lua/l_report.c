@@ -24,7 +24,7 @@ struct graph_job {
   struct buffer name;
   uint32_t *number;      /* node to its place in the result, 0 for none */
   uint32_t number_cap, n_numbers;
-  int with_edges, with_tags, with_frames, with_detail;
+  int with_edges, with_tags, with_frames, with_detail, with_bare;
 };
 
 enum nodes_by profile_by_check(lua_State *L, int arg) {
@@ -101,13 +101,14 @@ static void push_nodes(lua_State *L, struct graph_job *job) {
 }
 
 /*
-** The number of an end of an edge. A node without value, whose samples cancel
-** out, is in no report, but is still somebody's caller or callee: it gets a
-** number behind the others and goes to the list at index 'bare'.
+** The number of an end of an edge, 0 for none. A node without value, whose
+** samples cancel out, is in no report, but is still somebody's caller or
+** callee: who asks for it gets it in the list at index 'bare', under a number
+** behind the others.
 */
 static uint32_t number_of_end(lua_State *L, struct graph_job *job, int bare,
                               uint32_t node) {
-  if (job->number[node] == 0) {
+  if (job->number[node] == 0 && job->with_bare) {
     push_node(L, job, node);
     aux_seti(L, bare, (uint64_t)lua_rawlen(L, bare) + 1);
     job->number[node] = ++job->n_numbers;
@@ -121,9 +122,12 @@ static void push_edges(lua_State *L, struct graph_job *job, int bare) {
   lua_newtable(L);
   for (uint32_t i = 0; i < g->n_edges; i++) {
     const struct graph_edge *e = &g->edges[i];
+    uint32_t from = number_of_end(L, job, bare, e->from);
+    uint32_t to = number_of_end(L, job, bare, e->to);
+    if (from == 0 || to == 0) continue;
     lua_createtable(L, 0, 5);
-    aux_set_integer(L, "from", number_of_end(L, job, bare, e->from));
-    aux_set_integer(L, "to", number_of_end(L, job, bare, e->to));
+    aux_set_integer(L, "from", from);
+    aux_set_integer(L, "to", to);
     set_value(L, g, "value", e->value, e->count);
     aux_set_boolean(L, "residual", e->is_residual);
     aux_set_boolean(L, "inline", e->is_inline);
@@ -291,7 +295,7 @@ static enum graph_edges edges_option(lua_State *L, int arg) {
 static int profile_graph(lua_State *L) {
   static const char *const names[] = {
     "type", "by", "edges", "mean", "keep", "node_of", "tags", "modules",
-    "detail", NULL
+    "detail", "bare", NULL
   };
   struct profile_box *box = profile_check(L, 1);
   struct profile *p = box->profile;
@@ -310,6 +314,7 @@ static int profile_graph(lua_State *L) {
   if (strncmp(by, "label:", 6) == 0) return run_tags(L, p, by + 6, &o);
   struct graph_job job = {.with_edges = o.edges != GRAPH_NO_EDGES};
   job.with_tags = o.with_tags;
+  job.with_bare = aux_opt_boolean(L, 2, "bare", 0);
   job.with_detail = aux_opt_boolean(L, 2, "detail", 0);
   job.with_frames = aux_opt_boolean(L, 2, "node_of", 0);
   return run_graph(L, p, by_option(L, 2), &o, &job);

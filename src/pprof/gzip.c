@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #define WINDOW_GZIP (15 + 16)     /* largest window, gzip's wrapping */
+#define LARGE ((size_t)4 << 20)
 #define STEP ((size_t)64 << 10)   /* least room to decompress into */
 
 /*
@@ -53,7 +54,8 @@ static enum gzip_status decode_member(z_stream *z, const uint8_t *data,
                                       size_t size, struct buffer *out,
                                       struct gzip_result *result) {
   for (;;) {
-    if (buf_reserve(out, STEP) != 0) return GZIP_LIMIT;
+    if (out->cap == out->len && buf_reserve(out, STEP) != 0)
+      return GZIP_LIMIT;
     size_t room = out->cap - out->len;
     uInt given = piece(size - result->offset);
     uInt space = piece(room);
@@ -74,9 +76,27 @@ static enum gzip_status decode_member(z_stream *z, const uint8_t *data,
   }
 }
 
+/*
+** The last four bytes of gzip data say how long their content is, of the last
+** member and modulo 2^32. Believed when deflate could pack it so, it saves
+** growing the buffer again and again.
+*/
+static void reserve_hint(const uint8_t *data, size_t size,
+                         struct buffer *out) {
+  if (size < 18) return;
+  const uint8_t *end = data + size - 4;
+  size_t want = (size_t)end[0] | (size_t)end[1] << 8 | (size_t)end[2] << 16
+                | (size_t)end[3] << 24;
+  const struct budget *b = out->budget;
+  int fits = b->limit == 0 || want < b->limit - b->used;
+  /* One byte more, so that the end is met with room left. */
+  if (want > STEP && want / 1032 <= size && fits) buf_reserve(out, want + 1);
+}
+
 struct gzip_result gzip_decode(const uint8_t *data, size_t size,
                                struct buffer *out) {
   struct gzip_result result = {GZIP_OK, 0, 0, NULL};
+  reserve_hint(data, size, out);
   z_stream z;
   stream_init(&z, out->budget);
   if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) {
@@ -95,16 +115,106 @@ struct gzip_result gzip_decode(const uint8_t *data, size_t size,
   return result;
 }
 
-struct gzip_result gzip_decode_first(const uint8_t *data, size_t size,
-                                     struct buffer *out) {
-  struct gzip_result result = {GZIP_LIMIT, 0, 0, NULL};
-  z_stream z;
-  stream_init(&z, out->budget);
-  if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) return result;
-  result.status = decode_member(&z, data, size, out, &result);
-  if (result.status == GZIP_OK) result.members = 1;
-  inflateEnd(&z);
-  return result;
+void gzip_begin(struct gzip_pieces *g, struct buffer *out) {
+  memset(g, 0, sizeof *g);
+  g->out = out;
+}
+
+static void give_up(struct gzip_pieces *g, enum gzip_status status) {
+  g->result.status = status;
+  g->is_over = 1;
+}
+
+static int begin_member(struct gzip_pieces *g) {
+  struct budget *b = g->out->budget;
+  if (g->z == NULL) {
+    g->z = budget_resize(b, NULL, 0, sizeof *g->z);
+    if (g->z == NULL) return -1;
+    stream_init(g->z, b);
+    if (inflateInit2(g->z, WINDOW_GZIP) == Z_OK) return 0;
+    budget_resize(b, g->z, sizeof *g->z, 0);
+    g->z = NULL;
+    return -1;
+  }
+  return inflateReset(g->z) == Z_OK ? 0 : -1;
+}
+
+static void end_member(struct gzip_pieces *g) {
+  uint32_t n = g->result.members;
+  if (budget_grow(g->out->budget, (void **)&g->ends, &g->ends_cap,
+                  sizeof *g->ends, (uint64_t)n + 1) != 0) {
+    give_up(g, GZIP_LIMIT);
+    return;
+  }
+  g->ends[n] = g->out->len;
+  g->result.members = n + 1;
+  g->in_member = 0;
+}
+
+/* Inflates what it can of a piece; bytes taken. */
+static size_t inflate_piece(struct gzip_pieces *g, const uint8_t *data,
+                            size_t size) {
+  struct buffer *out = g->out;
+  size_t taken = 0;
+  int status = Z_OK;
+  while (status == Z_OK && taken < size) {
+    if (out->cap - out->len < STEP && buf_reserve(out, STEP) != 0) {
+      give_up(g, GZIP_LIMIT);
+      break;
+    }
+    uInt given = piece(size - taken), space = piece(out->cap - out->len);
+    g->z->next_in = data + taken;
+    g->z->avail_in = given;
+    g->z->next_out = out->data + out->len;
+    g->z->avail_out = space;
+    status = inflate(g->z, Z_NO_FLUSH);
+    taken += given - g->z->avail_in;
+    out->len += space - g->z->avail_out;
+    if (status == Z_BUF_ERROR) status = Z_OK;
+  }
+  g->result.offset += taken;
+  if (status == Z_STREAM_END) end_member(g);
+  else if (status == Z_MEM_ERROR) give_up(g, GZIP_LIMIT);
+  else if (status != Z_OK) {
+    g->result.detail = g->z->msg;
+    give_up(g, GZIP_CORRUPT);
+  }
+  return taken;
+}
+
+void gzip_feed(struct gzip_pieces *g, const uint8_t *data, size_t size) {
+  g->size += size;
+  while (size > 0 && !g->is_over) {
+    if (!g->in_member) {
+      /* The second byte of the mark is looked at by zlib. */
+      if (g->result.members > 0 && data[0] != 0x1f) {
+        give_up(g, GZIP_TRAILING);
+        break;
+      }
+      if (begin_member(g) != 0) give_up(g, GZIP_LIMIT);
+      g->in_member = 1;
+      continue;
+    }
+    size_t taken = inflate_piece(g, data, size);
+    data += taken;
+    size -= taken;
+  }
+}
+
+void gzip_finish(struct gzip_pieces *g) {
+  if (!g->is_over && g->in_member) give_up(g, GZIP_TRUNCATED);
+}
+
+void gzip_release(struct gzip_pieces *g) {
+  struct budget *b = g->out->budget;
+  if (g->z != NULL) {
+    inflateEnd(g->z);
+    budget_resize(b, g->z, sizeof *g->z, 0);
+    g->z = NULL;
+  }
+  budget_free(b, g->ends, g->ends_cap, sizeof *g->ends);
+  g->ends = NULL;
+  g->ends_cap = 0;
 }
 
 static int encode_all(z_stream *z, const uint8_t *data, size_t size,
@@ -130,7 +240,9 @@ static int encode_all(z_stream *z, const uint8_t *data, size_t size,
 int gzip_encode(const uint8_t *data, size_t size, struct buffer *out) {
   z_stream z;
   stream_init(&z, out->budget);
-  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, 8,
+  /* Of much data the time counts, as for Go's runtime, which packs so too. */
+  int level = size < LARGE ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED;
+  if (deflateInit2(&z, level, Z_DEFLATED, WINDOW_GZIP, 8,
                    Z_DEFAULT_STRATEGY) != Z_OK)
     return -1;
   int status = encode_all(&z, data, size, out);

@@ -31,9 +31,26 @@ int gzip_detect(const uint8_t *data, size_t size);
 struct gzip_result gzip_decode(const uint8_t *data, size_t size,
                                struct buffer *out);
 
-/* The same of the first member alone: 'offset' is behind it. */
-struct gzip_result gzip_decode_first(const uint8_t *data, size_t size,
-                                     struct buffer *out);
+/*
+** The same from pieces, for those who never hold the compressed data whole.
+** 'ends' are where the content of each member ends in 'out'.
+*/
+struct gzip_pieces {
+  struct buffer *out;
+  struct gzip_result result;
+  size_t *ends;
+  uint32_t ends_cap;
+  struct z_stream_s *z;
+  uint64_t size;         /* of all pieces */
+  int in_member;
+  int is_over;           /* something was wrong: pieces are only counted */
+};
+
+void gzip_begin(struct gzip_pieces *g, struct buffer *out);
+void gzip_feed(struct gzip_pieces *g, const uint8_t *data, size_t size);
+/* After the last piece; 'result' is complete then. */
+void gzip_finish(struct gzip_pieces *g);
+void gzip_release(struct gzip_pieces *g);
 
 /* Appends 'data' to 'out' as one member; 0, or -1 when memory was refused. */
 int gzip_encode(const uint8_t *data, size_t size, struct buffer *out);

@@ -2,7 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "pprof/appended.h"
 #include "pprof/decode.h"
 #include "pprof/gzip.h"
 #include "pprof/hint.h"
@@ -88,6 +90,29 @@ static struct profile *decode_part(const struct buffer *plain, size_t limit,
   return p;
 }
 
+/* The profile in what was unzipped. */
+static struct profile *decode_unzipped(const struct gzip_result *result,
+                                       const struct buffer *plain,
+                                       size_t size, size_t limit,
+                                       int is_lenient,
+                                       struct pprof_error *error) {
+  struct profile *p = NULL;
+  if (result->status != GZIP_OK) {
+    refuse_gzip(error, result, size, plain->len, limit);
+    if (is_lenient && result->status != GZIP_LIMIT && plain->len > 0)
+      p = decode_part(plain, limit, error);
+  }
+  else if (plain->len == 0) {
+    refuse(error, "truncated", "it unzips to 0 bytes and %s", unfinished);
+  }
+  else {
+    p = decode_message(plain->data, plain->len, limit, is_lenient, error);
+    if (p == NULL) explain(error, plain->data, plain->len);
+    if (p == NULL) explain_members(error, result->members);
+  }
+  return p;
+}
+
 static struct profile *decode_gzip(const uint8_t *data, size_t size,
                                    size_t limit, int is_lenient,
                                    struct pprof_error *error) {
@@ -96,32 +121,25 @@ static struct profile *decode_gzip(const uint8_t *data, size_t size,
   budget_init(&budget, limit);
   buf_init(&plain, &budget);
   struct gzip_result result = gzip_decode(data, size, &plain);
-  struct profile *p = NULL;
-  if (result.status != GZIP_OK) {
-    refuse_gzip(error, &result, size, plain.len, limit);
-    if (is_lenient && result.status != GZIP_LIMIT && plain.len > 0)
-      p = decode_part(&plain, limit, error);
-  }
-  else if (plain.len == 0) {
-    refuse(error, "truncated", "it unzips to 0 bytes and %s", unfinished);
-  }
-  else {
-    p = decode_message(plain.data, plain.len, limit, is_lenient, error);
-    if (p == NULL) explain(error, plain.data, plain.len);
-    if (p == NULL) explain_members(error, result.members);
-  }
+  struct profile *p = decode_unzipped(&result, &plain, size, limit,
+                                      is_lenient, error);
   buf_free(&plain);
+  return p;
+}
+
+static struct profile *decode_bare(const uint8_t *data, size_t size,
+                                   size_t limit, int is_lenient,
+                                   struct pprof_error *error) {
+  struct profile *p = decode_message(data, size, limit, is_lenient, error);
+  if (p == NULL) explain(error, data, size);
   return p;
 }
 
 static struct profile *decode(const uint8_t *data, size_t size, size_t limit,
                               int is_lenient, struct pprof_error *error) {
   if (size == 0) return refuse(error, "truncated", "file is empty (0 bytes)");
-  if (gzip_detect(data, size))
-    return decode_gzip(data, size, limit, is_lenient, error);
-  struct profile *p = decode_message(data, size, limit, is_lenient, error);
-  if (p == NULL) explain(error, data, size);
-  return p;
+  return (gzip_detect(data, size) ? decode_gzip : decode_bare)(
+      data, size, limit, is_lenient, error);
 }
 
 struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
@@ -129,14 +147,102 @@ struct profile *pprof_decode(const uint8_t *data, size_t size, size_t limit,
   return decode(data, size, limit, 0, error);
 }
 
+/* What is no profile at all must not become an empty one. */
+static struct profile *keep_if_any(struct profile *p) {
+  if (p == NULL || p->n_types > 0) return p;
+  profile_free(p);
+  return NULL;
+}
+
 struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
                                      size_t limit,
                                      struct pprof_error *error) {
-  /* What is no profile at all must not become an empty one. */
-  if (!gzip_detect(data, size) && hint_format(data, size) != NULL)
-    return decode(data, size, limit, 0, error);
-  struct profile *p = decode(data, size, limit, 1, error);
-  if (p == NULL || p->n_types > 0) return p;
-  profile_free(p);
-  return decode(data, size, limit, 0, error);
+  int may = gzip_detect(data, size) || hint_format(data, size) == NULL;
+  struct profile *p = may ? keep_if_any(decode(data, size, limit, 1, error))
+                          : NULL;
+  return p != NULL ? p : decode(data, size, limit, 0, error);
+}
+
+struct pprof_reader {
+  struct budget budget;
+  struct buffer plain;       /* what was unzipped, or came plain */
+  struct gzip_pieces gzip;
+  size_t limit;
+  uint8_t head[2];           /* decides whether it is gzip */
+  uint32_t n_head;
+  int is_gzip, is_full;
+};
+
+struct pprof_reader *pprof_begin(size_t limit) {
+  struct pprof_reader *r = calloc(1, sizeof *r);
+  if (r == NULL) return NULL;
+  budget_init(&r->budget, limit);
+  buf_init(&r->plain, &r->budget);
+  gzip_begin(&r->gzip, &r->plain);
+  r->limit = limit;
+  return r;
+}
+
+static void take(struct pprof_reader *r, const uint8_t *data, size_t size) {
+  if (r->is_gzip) {
+    gzip_feed(&r->gzip, data, size);
+    return;
+  }
+  buf_put(&r->plain, data, size);
+  r->is_full = r->plain.failed;
+}
+
+void pprof_feed(struct pprof_reader *r, const uint8_t *data, size_t size) {
+  while (size > 0 && r->n_head < 2) {
+    r->head[r->n_head++] = *data++;
+    size--;
+    if (r->n_head < 2) continue;
+    r->is_gzip = gzip_detect(r->head, 2);
+    take(r, r->head, 2);
+  }
+  if (size > 0) take(r, data, size);
+}
+
+/* The sum of the profiles that are a member each; NULL when not all are. */
+static struct profile *add_members_up(struct pprof_reader *r) {
+  struct pprof_error error;
+  const struct gzip_pieces *g = &r->gzip;
+  if (g->result.status != GZIP_OK || g->result.members < 2) return NULL;
+  return appended_decode(r->plain.data, g->ends, g->result.members, r->limit,
+                         &error);
+}
+
+static struct profile *finish(struct pprof_reader *r, int is_lenient,
+                              struct pprof_error *error) {
+  if (!r->is_gzip)
+    return decode_bare(r->plain.data, r->plain.len, r->limit, is_lenient,
+                       error);
+  return decode_unzipped(&r->gzip.result, &r->plain, (size_t)r->gzip.size,
+                         r->limit, is_lenient, error);
+}
+
+struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
+                             struct pprof_error *error) {
+  if (r->n_head < 2) take(r, r->head, r->n_head);
+  if (r->is_gzip) gzip_finish(&r->gzip);
+  if (r->is_full)
+    return refuse(error, "limit", "the file is larger than the limit of %llu "
+                  "bytes", (unsigned long long)r->limit);
+  if (r->n_head == 0)
+    return refuse(error, "truncated", "file is empty (0 bytes)");
+  struct profile *p = finish(r, 0, error);
+  if (p == NULL) p = add_members_up(r);
+  int may = r->is_gzip || hint_format(r->plain.data, r->plain.len) == NULL;
+  if (p != NULL || !is_lenient || !may) return p;
+  struct pprof_error strict = *error;
+  p = keep_if_any(finish(r, 1, error));
+  if (p == NULL) *error = strict;
+  return p;
+}
+
+void pprof_release(struct pprof_reader *r) {
+  if (r == NULL) return;
+  gzip_release(&r->gzip);
+  buf_free(&r->plain);
+  free(r);
 }

@@ -33,12 +33,18 @@ struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
                                      size_t limit, struct pprof_error *error);
 
 /*
-** Programs that do not empty a file before they write a profile again append
-** one gzip member to the other. This reads each as a profile of its own and
-** adds them up. NULL when one of them is none, or there is but one.
+** Reading from pieces, which need not be kept: begin, any number of feeds,
+** finish, release. Programs that do not empty a file before they write a
+** profile again append one gzip member to the other; such profiles are added
+** up, with a warning. 'is_lenient' is as pprof_decode_lenient.
 */
-struct profile *pprof_decode_appended(const uint8_t *data, size_t size,
-                                      size_t limit);
+struct pprof_reader;
+
+struct pprof_reader *pprof_begin(size_t limit);   /* NULL: no memory */
+void pprof_feed(struct pprof_reader *r, const uint8_t *data, size_t size);
+struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
+                             struct pprof_error *error);
+void pprof_release(struct pprof_reader *r);
 
 /* Appends the message, not compressed; 0, or -1 when memory was refused. */
 int pprof_encode(struct profile *p, struct buffer *out);

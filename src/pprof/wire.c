@@ -10,7 +10,7 @@ static int fail_cut(struct wire *w, const char *error) {
   return fail(w, error);
 }
 
-int wire_varint(struct wire *w, uint64_t *value) {
+int wire_varint_long(struct wire *w, uint64_t *value) {
   uint64_t result = 0;
   for (unsigned i = 0; i < 10; i++) {
     if (w->at == w->end) return fail_cut(w, "a number is cut");

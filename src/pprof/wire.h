@@ -33,8 +33,15 @@ static inline struct wire wire_over(const uint8_t *data, size_t size) {
   return w;
 }
 
+/* A varint of any length; wire_varint is for those that mostly have one. */
+int wire_varint_long(struct wire *w, uint64_t *value);
+
 /* Reads a varint; 0, or -1 (with 'error'). */
-int wire_varint(struct wire *w, uint64_t *value);
+static inline int wire_varint(struct wire *w, uint64_t *value) {
+  if (w->at == w->end || *w->at >= 0x80) return wire_varint_long(w, value);
+  *value = *w->at++;
+  return 0;
+}
 
 /* Reads the next field: 1, 0 at the end, or -1 (with 'error'). */
 int wire_next(struct wire *w, struct wire_field *field);

@@ -14,6 +14,7 @@ struct walk {
   const struct graph_options *options;
   struct step *steps;    uint32_t steps_cap, n_steps;
   uint32_t *seen_node;   uint32_t seen_node_cap;   /* sample + 1 */
+  uint32_t *only_node;   uint32_t only_node_cap;   /* by location */
   struct index edges, tags;
   uint32_t labels;       /* the sample's label set */
   uint32_t stamp;        /* the sample's number + 1 */
@@ -114,7 +115,9 @@ static void add_flat(struct walk *w, struct graph_value *v) {
 
 static void add_cum(struct walk *w, struct graph_value *v) {
   v->cum = saturate_add(v->cum, w->value, &w->graph->saturated);
-  v->cum_count = saturate_add(v->cum_count, w->count, &w->graph->saturated);
+  if (w->count != 0)
+    v->cum_count = saturate_add(v->cum_count, w->count,
+                                &w->graph->saturated);
 }
 
 /* Counts the sample's labels at a node; 0, or -1 when memory was refused. */
@@ -173,14 +176,34 @@ static void walk_frames(struct walk *w, uint32_t stack) {
   struct graph *g = w->graph;
   const uint32_t *first = g->nodes.frames.first;
   const uint32_t *of_frame = g->nodes.of_frame;
+  const uint32_t *only = w->only_node;
   const struct stack_node *tree = w->profile->stacks.nodes;
   if (stack == 0) return;
   add_flat(w, &g->values[of_frame[first[tree[stack].frame]]]);
   for (; stack != 0; stack = tree[stack].parent) {
     uint32_t location = tree[stack].frame;
+    if (only[location] != PROFILE_NONE) {
+      count_node(w, only[location]);
+      continue;
+    }
     for (uint32_t k = first[location]; k < first[location + 1]; k++)
       count_node(w, of_frame[k]);
   }
+}
+
+/* The node of each location that is one frame. */
+static int find_only_nodes(struct walk *w) {
+  const struct nodes *n = &w->graph->nodes;
+  uint32_t count = w->profile->n_locations;
+  if (budget_grow(&w->profile->budget, (void **)&w->only_node,
+                  &w->only_node_cap, sizeof *w->only_node, count) != 0)
+    return -1;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t frame = n->frames.first[i];
+    int is_only = n->frames.first[i + 1] == frame + 1;
+    w->only_node[i] = is_only ? n->of_frame[frame] : PROFILE_NONE;
+  }
+  return 0;
 }
 
 static int walk_samples(struct walk *w) {
@@ -189,6 +212,7 @@ static int walk_samples(struct walk *w) {
   int is_simple = o->edges == GRAPH_NO_EDGES && !o->with_tags
                   && o->keep == NULL;
   uint32_t loaded = STACK_NONE;
+  if (is_simple && find_only_nodes(w) != 0) return -1;
   for (uint32_t i = 0; i < p->n_samples; i++) {
     const int64_t *values = p->values + (size_t)i * p->n_types;
     w->value = values[o->type];
@@ -263,6 +287,7 @@ static void walk_free(struct walk *w) {
   struct budget *b = &w->profile->budget;
   budget_free(b, w->steps, w->steps_cap, sizeof *w->steps);
   budget_free(b, w->seen_node, w->seen_node_cap, sizeof *w->seen_node);
+  budget_free(b, w->only_node, w->only_node_cap, sizeof *w->only_node);
   index_free(&w->edges);
   index_free(&w->tags);
 }

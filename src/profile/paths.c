@@ -34,12 +34,14 @@ static uint32_t append(struct paths *p, const uint32_t *frames, uint32_t n) {
          && p->last[depth].frame == frames[n - 1 - depth])
     node = p->last[depth++].parent;
   p->n = depth;
-  for (; depth < n; depth++) {
-    uint32_t frame = frames[n - 1 - depth];
-    node = stacks_append(t, node, frame);
-    if (node == STACK_NONE) return node;
-    p->last[depth].frame = frame;
-    p->last[depth].parent = node;
+  if (budget_grow(t->budget, (void **)&t->nodes, &t->cap, sizeof *t->nodes,
+                  (uint64_t)t->count + (n - depth)) != 0)
+    return STACK_NONE;
+  struct stack_node *fresh = t->nodes + t->count;
+  for (; depth < n; depth++, fresh++) {
+    fresh->parent = node;
+    fresh->frame = p->last[depth].frame = frames[n - 1 - depth];
+    node = p->last[depth].parent = t->count++;
   }
   p->n = n;
   return node;
@@ -48,7 +50,10 @@ static uint32_t append(struct paths *p, const uint32_t *frames, uint32_t n) {
 uint32_t paths_intern(struct paths *p, const uint32_t *frames, uint32_t n) {
   if (n == 0) return 0;
   uint64_t hash = n;
-  for (uint32_t i = 0; i < n; i++) hash = hash_mix(hash, frames[i]);
+  uint32_t even = n & ~1u;
+  for (uint32_t i = 0; i < even; i += 2)
+    hash = hash_mix(hash, (uint64_t)frames[i] << 32 | frames[i + 1]);
+  if (even < n) hash = hash_mix(hash, frames[even]);
   uint32_t tag = hash_tag(hash);
   uint32_t probe = tag;
   uint32_t node;

@@ -161,9 +161,7 @@ int profile_label_after(const struct profile *p, const struct label *a,
   return order > 0 || (order == 0 && la > lb);
 }
 
-int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
-                       const int64_t *values) {
-  uint64_t n = (uint64_t)p->n_samples + 1;
+static int reserve_samples(struct profile *p, uint64_t n) {
   struct budget *b = &p->budget;
   if (n > UINT32_MAX
       || budget_grow(b, (void **)&p->sample_stack, &p->sample_stack_cap,
@@ -173,6 +171,16 @@ int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
       || budget_grow(b, (void **)&p->values, &p->values_cap,
                      sizeof *p->values, n * p->n_types) != 0)
     return -1;
+  return 0;
+}
+
+int profile_reserve_samples(struct profile *p, uint32_t n) {
+  return reserve_samples(p, n);
+}
+
+int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
+                       const int64_t *values) {
+  if (reserve_samples(p, (uint64_t)p->n_samples + 1) != 0) return -1;
   p->sample_stack[p->n_samples] = stack;
   p->sample_labels[p->n_samples] = labels;
   if (p->n_types > 0)

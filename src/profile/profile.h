@@ -118,6 +118,9 @@ uint32_t profile_label_set(struct profile *p, const struct label *labels,
 int profile_label_after(const struct profile *p, const struct label *a,
                         const struct label *b);
 
+/* Makes room for so many samples in all; 0, or -1 when refused. */
+int profile_reserve_samples(struct profile *p, uint32_t n);
+
 /* Appends a sample ('values' has n_types numbers); 0, or -1 when refused. */
 int profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
                        const int64_t *values);

@@ -156,6 +156,7 @@ local function build(about, opts, shape, keep, edges)
   if shape.tree then return shape.tree.build(about, opts) end
   local graph <const> = about.profile:graph {
     type = about.index, by = shape.by or opts.by, mean = about.mean, keep = keep, edges = edges,
+    bare = edges ~= nil,
     tags = edges == true and shape.tags or nil, modules = shape.modules,
     detail = shape.detail or (shape.by or opts.by) ~= "function", node_of = true,
   }
