@@ -205,7 +205,7 @@ end
 
 -- Verbs that show profiles see a dump as one.
 local function profile_of_dump(object, args)
-  if type(object.suspects) ~= "function" then return object end
+  if not common.is_dump(object) then return object end
   return common.check(object:profile { view = args.view == "wait" and "wait" or nil })
 end
 
@@ -216,6 +216,16 @@ end
 -- @tparam ?table more further options of `sonde.open`
 -- @return Trace or Profile
 function common.open(path, args, env, more)
+  return profile_of_dump(common.open_any(path, args, env, more), args)
+end
+
+--- Opens an input as `common.open` does, and leaves a dump a dump.
+-- @tparam string path
+-- @tparam table args
+-- @tparam table env
+-- @tparam ?table more
+-- @return Trace, Profile or Dump
+function common.open_any(path, args, env, more)
   refuse_live(path)
   local opts <const> = {
     limit = args.limit, from = args.from, to = args.to, lenient = args.lenient,
@@ -223,7 +233,14 @@ function common.open(path, args, env, more)
   for name, value in pairs(more or {}) do opts[name] = value end
   local object, message, code, hint = common.opened(require("sonde").open(path, opts))
   if message then env:warn(message, code, hint) end
-  return profile_of_dump(object, args)
+  return object
+end
+
+--- Is the object a dump?
+-- @param object
+-- @treturn boolean
+function common.is_dump(object)
+  return type(object.suspects) == "function"
 end
 
 --- Is the object a Trace?

@@ -32,6 +32,15 @@ local function put_head(object, args, env)
   common.check(require("sonde.report.inspect").write_summary(object, env.out))
 end
 
+-- The first screen of a dump.
+local function write_dump(dump, args, env)
+  local module <const> = require "sonde.report.dump"
+  common.check(module.write(dump, { n = args.n, frames = 8, similar = "line" }, env.out))
+  if env.terminal.out then
+    env.out:write(("\n   sonde dump %s --help   filters, JSON, what changed\n"):format(args.input))
+  end
+end
+
 -- A trace without samples has said so among its findings; that is no failure
 -- unless samples were asked for.
 local function has_rows(object, args)
@@ -53,8 +62,11 @@ return common.verb {
   run = function(args, env)
     local top <const> = require "sonde.report.top"
     if args.json or args.output then return report.run(top, args, env) end
-    local object <const> = common.open(args.input, args, env)
+    -- Only profiles can be redacted, so a dump is one then.
+    local open <const> = common.redactor(args) and common.open or common.open_any
+    local object <const> = open(args.input, args, env)
     args.n = args.n or ROWS
+    if common.is_dump(object) then return write_dump(object, args, env) end
     common.checked(args, env, function(inner)
       put_head(common.redacted(object, args), args, inner)
       if not has_rows(object, args) then return end
