@@ -11,6 +11,7 @@
 -- @module sonde.dotnet.trace
 local core <const> = require "sonde.c.core"
 local options <const> = require "sonde.base.options"
+local threads <const> = require "sonde.dotnet.threads"
 local views <const> = require "sonde.dotnet.views"
 
 local trace = {}
@@ -322,38 +323,6 @@ function Trace:views()
   return views.available(self.core)
 end
 
--- A number is an id; made-up names hold ids too, so it is not looked for there.
-local function matches(rex, pattern, id, name)
-  if pattern:find("^%d+$") then return pattern == ("%d"):format(id) end
-  return name ~= nil and rex.find(name, pattern) ~= nil
-end
-
-local function thread_name(row)
-  return row.name or ("Thread (%d)"):format(row.id)
-end
-
--- A byte for each thread: does it belong to what was asked for?
-local function thread_mask(self, opts)
-  local threads <const> = opts.thread and #opts.thread > 0 and opts.thread or nil
-  if threads == nil and opts.process == nil then return nil end
-  local rex <const> = require "rex_pcre2"
-  local bytes = {}
-  for i, row in ipairs(self:threads()) do
-    local kept = opts.process == nil
-      or row.process ~= nil and matches(rex, opts.process, row.process, row.process_name)
-    local hit = threads == nil
-    for _, pattern in ipairs(threads or {}) do
-      hit = hit or matches(rex, pattern, row.id, thread_name(row))
-    end
-    bytes[i] = kept and hit and "\1" or "\0"
-  end
-  local mask <const> = table.concat(bytes)
-  if mask:find("\1", 1, true) then return mask end
-  local what = threads and "no thread " .. table.concat(threads, ", ")
-    or "no process " .. opts.process
-  return nil, ("%s: %s"):format(self.name, what), "not_found"
-end
-
 -- Of a view that was asked for as "samples" the numbers are what counts.
 local function describe(self, profile, view, asked, facts)
   profile:set_info {
@@ -364,7 +333,7 @@ local function describe(self, profile, view, asked, facts)
 end
 
 local function make_profile(self, view, opts)
-  local mask, message, code = thread_mask(self, opts)
+  local mask, message, code = threads.mask(self, opts)
   if message then return nil, message, code end
   local profile, facts, why = self.core:profile {
     view = view, names = opts.names, labels = opts.labels, threads = mask,

@@ -1,0 +1,43 @@
+--- Which threads of a trace an option names.
+-- @module sonde.dotnet.threads
+local threads = {}
+
+-- A number is an id; made-up names hold ids too, so it is not looked for there.
+local function matches(rex, pattern, id, name)
+  if pattern:find("^%d+$") then return pattern == ("%d"):format(id) end
+  return name ~= nil and rex.find(name, pattern) ~= nil
+end
+
+local function thread_name(row)
+  return row.name or ("Thread (%d)"):format(row.id)
+end
+
+--- A byte for each thread of a trace: does it belong to what was asked for?
+-- @tparam Trace trace
+-- @tparam table opts `thread` (list of ids or patterns of names), `process` (id
+--   or pattern)
+-- @treturn ?string mask; nil without a message when everything was asked for
+-- @treturn ?string message
+-- @treturn ?string code `not_found`
+function threads.mask(trace, opts)
+  local wanted <const> = opts.thread and #opts.thread > 0 and opts.thread or nil
+  if wanted == nil and opts.process == nil then return nil end
+  local rex <const> = require "rex_pcre2"
+  local bytes = {}
+  for i, row in ipairs(trace:threads()) do
+    local kept = opts.process == nil
+      or row.process ~= nil and matches(rex, opts.process, row.process, row.process_name)
+    local hit = wanted == nil
+    for _, pattern in ipairs(wanted or {}) do
+      hit = hit or matches(rex, pattern, row.id, thread_name(row))
+    end
+    bytes[i] = kept and hit and "\1" or "\0"
+  end
+  local mask <const> = table.concat(bytes)
+  if mask:find("\1", 1, true) then return mask end
+  local what = wanted and "no thread " .. table.concat(wanted, ", ")
+    or "no process " .. opts.process
+  return nil, ("%s: %s"):format(trace.name, what), "not_found"
+end
+
+return threads
