@@ -223,6 +223,7 @@ build = {
     ["sonde.dotnet.session"] = "lua/sonde/dotnet/session.lua",
     ["sonde.dotnet.sink"] = "lua/sonde/dotnet/sink.lua",
     ["sonde.dotnet.target"] = "lua/sonde/dotnet/target.lua",
+    ["sonde.dotnet.threads"] = "lua/sonde/dotnet/threads.lua",
     ["sonde.dotnet.trace"] = "lua/sonde/dotnet/trace.lua",
     ["sonde.dotnet.version"] = "lua/sonde/dotnet/version.lua",
     ["sonde.dotnet.views"] = "lua/sonde/dotnet/views.lua",
