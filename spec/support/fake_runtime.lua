@@ -192,4 +192,24 @@ function Server:close()
   self.listener:close()
 end
 
+--- Runs a test with a fake runtime, the target that it is, and a directory.
+function fake.with(behaviour, use)
+  helper.in_directory(function(directory)
+    local server <const> = fake.start(directory .. "/socket", behaviour)
+    local ok, what = xpcall(use, debug.traceback,
+      require("sonde").target { socket = server.path }, server, directory)
+    server:close()
+    if not ok then error(what, 0) end
+  end)
+end
+
+--- What any server may expect, whatever happened: every request was whole and
+-- alone on its connection.
+function fake.assert_clean(server)
+  assert(server.junk == 0, "a client connected and said half of something")
+  for _, request in ipairs(server.requests) do
+    assert(request.pieces == 1, "a request came in pieces")
+  end
+end
+
 return fake

@@ -9,6 +9,7 @@
 -- whose client went away; and it is drained until the runtime ends it, because
 -- nobody else gets an answer from a runtime that waits for its reader.
 -- @module sonde.dotnet.session
+local copy <const> = require "sonde.dotnet.copy"
 local core <const> = require "sonde.c.core"
 local dotnet <const> = require "sonde.dotnet"
 local ipc <const> = require "sonde.dotnet.ipc"
@@ -19,20 +20,10 @@ local sink <const> = require "sonde.dotnet.sink"
 
 local session = {}
 
-local MS <const> = 1000000
-local SECOND <const> = 1000 * MS
-
--- A stream may be silent for ever: it is waited for in turns of this length.
-local TURN <const> = 60 * SECOND
+local SECOND <const> = 1000000000
 
 -- The stop's own limit, however little its callers want to wait.
 local STOP_LIMIT <const> = 600 * SECOND
-
--- What a stream ends with.
-local END_TAG <const> = 1
-
--- Bytes of our own are written in pieces of this size.
-local PIECE <const> = 1 << 16
 
 -- What a task that was told to end needs for that at most.
 local UNWIND <const> = 2 * SECOND
@@ -82,141 +73,6 @@ Session.__name = "sonde.session"
 
 -- All sessions that are open, for `session.close_all`.
 local open <const> = setmetatable({}, { __mode = "k" })
-
-local function fail(self, what, message, code, hint)
-  self.failures[#self.failures + 1] = { what = what, message = message, code = code, hint = hint }
-end
-
--- Gives what has arrived to the sink. A sink that fails gets nothing more and
--- ends the session, but the stream is drained on.
-local function write(self, stream)
-  if self.sink_failed then return end
-  local done, message, code = self.sink:write(stream)
-  if done then
-    self.written = self.written + self.fresh
-    return
-  end
-  self.sink_failed = true
-  if self.abandoned then return end
-  fail(self, "copy", message, code)
-  self:begin_stop()
-end
-
-local function decode(self, stream)
-  if self.decoder == nil or self.decoder_failed or self.abandoned then return end
-  local input <const> = stream:loan()
-  while true do
-    local n, message, code = self.decoder:pump(input)
-    if n == 0 then return end
-    if n == nil then
-      self.decoder_failed, self.decoder_code = message, code
-      return
-    end
-  end
-end
-
--- Hands events to a function as they come. One that fails gets no more.
-local function hand_on(self, stream)
-  if self.events == nil or self.abandoned then return end
-  local n, message, code = self.events:pump(stream:loan())
-  while n do
-    local event <const> = self.events:next()
-    if event == nil then break end
-    local done, what = pcall(self.on_event, event)
-    if not done then n, message, code = nil, "on_event: " .. tostring(what), "unavailable" end
-  end
-  if n then return end
-  self.events = nil
-  fail(self, "copy", message, code)
-end
-
--- Takes what a fill brought; false when that was too much.
-local function take(self, stream, n)
-  local room <const> = self.max_bytes - self.bytes
-  self.fresh = math.min(n, room)
-  stream:keep(self.fresh)
-  self.last_byte = stream:last() or self.last_byte
-  self.bytes = self.bytes + self.fresh
-  write(self, stream)
-  decode(self, stream)
-  hand_on(self, stream)
-  if n <= room then return true end
-  fail(self, "copy", ("the stream of process %s is larger than %d bytes; it was cut there"):format(
-    self.pid or "?", self.max_bytes), "stream_too_large")
-  return false
-end
-
--- Copies until the stream ends. What ends it too early is a failure.
-local function copy_all(self, stream)
-  local socket <const>, watch <const> = self.connection.socket, self.connection.watch
-  while true do
-    local n, message, code, name = stream:fill(socket)
-    if n == 0 or name == "ECONNRESET" then
-      self.ended_by_runtime = true
-      return
-    end
-    if n == nil then return fail(self, "copy", "the stream failed: " .. message, code) end
-    if n and not take(self, stream, n) then return end
-    -- Always through the loop, so that sessions take turns.
-    local there, why, reason = watch:wait("r", loop.after(TURN))
-    if self.abandoned then return end
-    if not there and reason ~= "timeout" then return fail(self, "copy", why, reason) end
-  end
-end
-
-local function finish_decoder(self)
-  if self.decoder == nil then return end
-  local done, message, code = self.decoder:finish()
-  if not done and not self.decoder_failed then
-    self.decoder_failed, self.decoder_code = message, code
-  end
-end
-
--- The copy is over: nothing is written after this.
-local function finish_copy(self)
-  if self.ended:is_set() then return end
-  self.connection:close()
-  if self.clock then self.clock:finish() end
-  self.ended_at = loop.now()
-  local closed, message, code = self.sink:close()
-  if not closed and not self.sink_failed then fail(self, "copy", message, code) end
-  finish_decoder(self)
-  open[self] = nil
-  self.ended:set()
-  if not self.ended_by_runtime then self:begin_stop() end
-end
-
--- What we have read of the threads' clocks goes in front of the end of the
--- stream. A stream that has no end gets no more.
-local function add_extra(self, stream)
-  local byte <const> = stream:held()
-  if byte == nil or self.abandoned then return end
-  stream:hold(false)
-  self.clock:finish()
-  local rest = string.char(byte)
-  if byte == END_TAG then rest = self.extra:objects(self.bytes, loop.now()) .. rest end
-  while rest ~= "" and not self.abandoned do
-    stream:put(rest:sub(1, PIECE))
-    self.fresh = math.min(#rest, PIECE)
-    self.bytes = self.bytes + self.fresh
-    self.last_byte = stream:last()
-    write(self, stream)
-    decode(self, stream)
-    hand_on(self, stream)
-    rest = rest:sub(PIECE + 1)
-  end
-end
-
-local function copy(self, first)
-  local stream <close> = core.stream()
-  stream:hold(self.extra ~= nil)
-  local _ <close> = setmetatable({}, { __close = function() finish_copy(self) end })
-  if first ~= "" then
-    if not take(self, stream, stream:put(first)) then return end
-  end
-  copy_all(self, stream)
-  if self.extra then add_extra(self, stream) end
-end
 
 local function start_message(target, message, code, hint, hresult)
   return nil, ("cannot record %s: %s"):format(target.pid and "process " .. target.pid
@@ -346,7 +202,7 @@ function session.start(target, given)
     started_at = loop.now(), ended = loop.event(), stopped = loop.event(),
   }, Session)
   open[self] = true
-  self.task = loop.task(copy, self, started.first)
+  self.task = loop.task(copy.run, self, started.first)
   return self
 end
 
@@ -357,7 +213,7 @@ end
 
 -- Is the stream whole, as far as we can know?
 local function is_complete(self)
-  if self.decoder == nil then return self.last_byte == END_TAG end
+  if self.decoder == nil then return self.last_byte == copy.END_TAG end
   return self.decoder:counts().ended
 end
 
@@ -371,7 +227,7 @@ local function request_stop(self)
   -- up for the answer.
   self.ended:wait(loop.after(UNWIND))
   if code == "no_endpoint" and is_complete(self) then return end
-  fail(self, "stop", "stopping failed: " .. message, code, hint)
+  copy.fail(self, "stop", "stopping failed: " .. message, code, hint)
 end
 
 -- Runs once, in a task of its own, whoever asks and however long they wait.
@@ -392,12 +248,12 @@ end
 -- @tparam ?string code `canceled` when not given
 function Session:abandon(message, code)
   if self.ended:is_set() or self.abandoned then return end
-  fail(self, "copy", message, code or "canceled")
+  copy.fail(self, "copy", message, code or "canceled")
   self.abandoned = true
   self:begin_stop()
   -- The task waits for something, and finds all of this done when it wakes.
   self.task:cancel(message)
-  finish_copy(self)
+  copy.finish(self)
 end
 
 -- The failures of stop and copy as one; a stream without its end is one too.
@@ -493,6 +349,7 @@ function Session:trace()
   if self.decoder == nil then
     return nil, "the stream was not decoded (decode = false)", "unavailable"
   end
+  require "sonde.profile"   -- gives profiles their methods
   return require("sonde.dotnet.trace").adopt(self.decoder, {
     name = self.sink.name or ("process %s"):format(self.pid or "?"),
     opts = { timeline = self.timeline, groups = self.groups },

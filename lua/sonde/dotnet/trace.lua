@@ -119,14 +119,9 @@ end
 
 --- Makes a trace of a stream that was decoded while it arrived.
 -- @param userdata of `core.trace`, finished
--- @tparam table source `name`; `path` when it was also written to a file;
---   `opts` that the userdata was made with
--- @treturn Trace
--- @treturn ?string message that says what is missing
--- @treturn ?string code
--- @treturn ?string hint
+-- @tparam table source `name`; `path` when it has a file; `opts` of the userdata
+-- @return as `trace.read`
 function trace.adopt(userdata, source)
-  require "sonde.profile"   -- gives profiles their methods
   local message, code = shortcoming(userdata)
   if message == nil then message, code = source.message, source.code end
   if message then message = ("%s: %s"):format(source.name, message) end
@@ -203,6 +198,9 @@ end
 
 -- Events that were passed over because another view was asked for first.
 local function with_view(self, view)
+  if view == "oncpu" and not self.opts.timeline then   -- shared out in order of time
+    return variant(self, "oncpu", { groups = false, timeline = true }, "the view oncpu")
+  end
   local kept <const> = self.opts.groups
   if not kept then return self end
   local has = {}
@@ -384,11 +382,6 @@ function Trace:profile(opts)
   if view == nil then return nil, why, reason, hint end
   self_cut, message, code = with_view(self_cut, view)
   if self_cut == nil then return nil, message, code end
-  if view == "oncpu" then
-    -- Each thread's samples are shared out in order of time.
-    self_cut, message, code = with_timeline(self_cut)
-    if self_cut == nil then return nil, message, code end
-  end
   local profile, facts, failure = cached_profile(self_cut, view, opts)
   if profile == nil then return nil, facts, failure end
   return profile
