@@ -25,15 +25,15 @@ describe("the text of perf script", function()
   local TEXT <const> = [[
 # cmdline : perf record
 my prog  1234/1235 [000] 12345.678901:     250000 cpu-clock:uhpppH:
-	    7f1234 inner+0x12 (/lib/x.so)
-	    400123 main+0x3 (/bin/prog)
+            7f1234 inner+0x12 (/lib/x.so)
+            400123 main+0x3 (/bin/prog)
 
 my prog  1234/1235 [001] 12345.778901:     250000 cpu-clock:uhpppH:
-	    7f1234 inner+0x12 (/lib/x.so)
-	    400123 main+0x3 (/bin/prog)
+            7f1234 inner+0x12 (/lib/x.so)
+            400123 main+0x3 (/bin/prog)
 
 swapper     0 [001] 12346.0: cycles:
-	ffffffff81 [unknown] ([kernel.kallsyms])
+        ffffffff81 [unknown] ([kernel.kallsyms])
 
 ]]
 

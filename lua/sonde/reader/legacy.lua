@@ -51,7 +51,7 @@ local function addresses(words, exact_first)
   return list
 end
 
--- "#	0x67aac4	main.main+0x964		/tmp/main.go:79": who is at an address.
+-- "# 0x67aac4 main.main+0x964  /tmp/main.go:79": who is at an address.
 -- Several lines of one address are calls that were inlined, innermost first.
 function Reader:name_line(line)
   local address, name, rest = line:match("^#%s+0x(%x+)%s+(%S.-)%+0x%x+%s+(%S.*)$")
