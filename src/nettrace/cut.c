@@ -12,6 +12,7 @@
 #define MAGIC_SIZE 32u
 #define TRACE_SIZE 48u       /* content of the Trace object */
 #define NAME_MAX_SIZE 64u
+#define FREQUENCY_MAX INT64_C(9000000000)   /* 10^9 times it fits */
 #define BLOCK_MAX ((size_t)256 << 20)
 
 void cut_init(struct cut *c, struct budget *budget, int64_t from_ns,
@@ -80,8 +81,7 @@ void cut_object(struct cut *c, const char *name, const uint8_t *content,
 static int64_t ticks_at(int64_t start, int64_t frequency, int64_t ns) {
   int64_t whole, rest, sum;
   if (ns == INT64_MAX || ns == INT64_MIN) return ns;
-  rest = ns % 1000000000 * (frequency / 1000)
-         / 1000000;   /* frequencies are at most some 10^9 */
+  rest = ns % 1000000000 * frequency / 1000000000;
   if (__builtin_mul_overflow(ns / 1000000000, frequency, &whole)
       || __builtin_add_overflow(whole, rest, &sum)
       || __builtin_add_overflow(sum, start, &sum))
@@ -94,8 +94,10 @@ static void take_trace(struct cut *c, const uint8_t *object, size_t head) {
   struct cursor p = cur_over(object + head, TRACE_SIZE);
   cur_skip(&p, 16);
   int64_t start = cur_i64(&p), frequency = cur_i64(&p);
-  if (frequency <= 0 || frequency > 10000000000)
+  if (frequency <= 0 || frequency > FREQUENCY_MAX) {
     cut_fail(c, CUT_DAMAGED, "clock frequency %lld", (long long)frequency);
+    return;
+  }
   c->from = ticks_at(start, frequency, c->from_ns);
   c->to = ticks_at(start, frequency, c->to_ns);
   c->begun = 1;
