@@ -173,6 +173,7 @@ build = {
     ["sonde.base.json"] = "lua/sonde/base/json.lua",
     ["sonde.base.loop"] = "lua/sonde/base/loop.lua",
     ["sonde.base.options"] = "lua/sonde/base/options.lua",
+    ["sonde.base.pattern"] = "lua/sonde/base/pattern.lua",
     ["sonde.base.secrets"] = "lua/sonde/base/secrets.lua",
     ["sonde.base.table"] = "lua/sonde/base/table.lua",
     ["sonde.base.term"] = "lua/sonde/base/term.lua",

@@ -84,6 +84,9 @@ describe("a wrong command line", function()
       "--format: no report 'fold' (did you mean 'folded'?)" },
     { { "help", "tpo" }, "no verb 'tpo' (did you mean 'top'?)", "sonde help" },
     { { "top", PROFILE, "--thread", "1" }, "--thread: only a trace has threads" },
+    { { "top", PROFILE, "--label-focus", "(" }, "bad pattern '(' to 'label_focus': missing" },
+    { { "top", TRACE, "--focus", "^(([a-zA-Z.]+)+)+$" },
+      "the pattern '^(([a-zA-Z.]+)+)+$' takes too many steps to match '" },
   } do
     it(("is told: %s"):format(table.concat(row[1], " ")), function()
       local out, status, err = run(table.unpack(row[1]))
@@ -94,6 +97,33 @@ describe("a wrong command line", function()
       assert.is_nil(err:find("stack traceback", 1, true))
     end)
   end
+end)
+
+describe("an output", function()
+  it("never replaces the input", function()
+    helper.in_directory(function(directory)
+      local path <const>, link <const> = directory .. "/in.folded", directory .. "/link.svg"
+      helper.run(("cp %s %s; ln -s in.folded %s"):format(PROFILE, path, link))
+      for _, output in ipairs { path, directory .. "/../" .. path:match("[^/]+/[^/]+$"), link } do
+        local _, status, err = run("convert", path, "-o", output, "--format", "svg")
+        assert.equal(2, status)
+        assert.equal(("sonde: -o: '%s' is the input, which would be lost\n"):format(output), err)
+      end
+      assert.equal(2, select(2, run("diff", PROFILE, path, "-o", path, "--format", "svg")))
+      assert.equal(helper.read(PROFILE), helper.read(path))
+    end)
+  end)
+
+  it("without a row is told, where stdout holds only JSON", function()
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/zero.folded"
+      helper.run(("echo 'a;b 0' >%s"):format(path))
+      local out, status, err = run("top", path, "--json")
+      assert.equal("", out)
+      assert.equal(1, status)
+      assert.equal(("sonde: %s: nothing to list\n"):format(path), err)
+    end)
+  end)
 end)
 
 describe("what the world does", function()

@@ -2,6 +2,7 @@ local core <const> = require "sonde.c.core"
 local detect <const> = require "sonde.base.detect"
 local helper <const> = require "spec.support.helper"
 local input <const> = require "sonde.base.input"
+local sonde <const> = require "sonde"
 
 local TRACE <const> = helper.data "synth/v4-program-compressed.nettrace"
 
@@ -141,17 +142,30 @@ describe("unpacking #binding", function()
   end)
 end)
 
+-- CRC-32, bit by bit, as zip and gzip have it.
+local function crc32(bytes)
+  local sum = 0xffffffff
+  for i = 1, #bytes do
+    sum = sum ~ bytes:byte(i)
+    for _ = 1, 8 do sum = sum >> 1 ~ (sum & 1) * 0xedb88320 end
+  end
+  return sum ~ 0xffffffff
+end
+
 -- A zip made by hand: its entries, and whether sizes stand behind the data.
 local function zip(entries, described)
   local parts = {}
   for _, entry in ipairs(entries) do
     local packed_entry <const> = entry.packed or entry.bytes
     local size <const> = described and 0 or #packed_entry
+    local sum <const> = entry.sum or crc32(entry.bytes)
     parts[#parts + 1] = ("<c4 I2 I2 I2 I2 I2 I4 I4 I4 I2 I2"):pack("PK\3\4", 20,
-      (described and 8 or 0) | (entry.flags or 0), entry.method, 0, 0, 0, size, size,
-      #entry.name, 0) .. entry.name .. packed_entry
+      (described and 8 or 0) | (entry.flags or 0), entry.method, 0, 0,
+      described and 0 or sum, entry.large and 0xffffffff or size, size, #entry.name,
+      entry.large and 20 or 0) .. entry.name
+      .. (entry.large and ("<I2 I2 I8 I8"):pack(1, 16, size, size) or "") .. packed_entry
     if described then
-      parts[#parts + 1] = ("<c4 I4 I4 I4"):pack("PK\7\8", 0, #packed_entry, #entry.bytes)
+      parts[#parts + 1] = ("<c4 I4 I4 I4"):pack("PK\7\8", sum, #packed_entry, #entry.bytes)
     end
   end
   parts[#parts + 1] = "PK\1\2"
@@ -161,6 +175,11 @@ end
 -- Deflate's own form for data that is not compressed: blocks of 64 KiB.
 local function deflated(bytes)
   return ("<B I2 I2"):pack(1, #bytes, #bytes ~ 0xffff) .. bytes
+end
+
+-- The same in gzip.
+local function gzip_of_stored(bytes)
+  return "\x1f\x8b\8\0\0\0\0\0\0\3" .. deflated(bytes) .. ("<I4 I4"):pack(crc32(bytes), #bytes)
 end
 
 describe("a zip", function()
@@ -197,7 +216,8 @@ describe("a zip", function()
   it("says what is wrong otherwise", function()
     local _, kind, message, code = open(zip { readme })
     assert.is_nil(kind)
-    assert.matches("a zip without a trace or profile in it: the first entry is text", message)
+    assert.matches("a zip without a trace or profile in it: the first entry, 'README', is text",
+      message)
     assert.equal("not_nettrace", code)
     _, kind, message = open(zip { { name = "t", bytes = bytes, method = 0, flags = 1 } })
     assert.is_nil(kind)
@@ -206,12 +226,68 @@ describe("a zip", function()
     assert.is_nil(kind)
     assert.matches("packs 't' by method 14", message)
   end)
+
+  local function told(data)
+    local trace, message, code = sonde.open { bytes = data, name = "t.zip" }
+    assert.is_table(trace)
+    return message, code, trace
+  end
+
+  it("is checked by its sum", function()
+    for _, described in ipairs { false, true } do
+      local good <const> = { name = "t", bytes = bytes, packed = deflated(bytes), method = 8 }
+      assert.is_nil(told(zip({ good }, described)))
+      good.sum = 1
+      local message, code, trace = told(zip({ good, readme }, described))
+      assert.equal("t.zip: the zip's entry 't' is damaged: its checksum is wrong", message)
+      assert.equal("malformed", code)
+      assert.equal(message, trace.outside)
+    end
+    local stored <const> = { name = "t", bytes = bytes, method = 0, large = true }
+    assert.is_nil(told(zip { stored, readme }))
+    stored.sum = 2
+    assert.equal("malformed", select(2, told(zip { stored, readme })))
+  end)
+
+  it("tells of a second trace, which nobody reads", function()
+    local one <const> = { name = "1.nettrace", bytes = bytes, method = 0 }
+    local two <const> = { name = "2.nettrace", bytes = bytes, packed = deflated(bytes), method = 8 }
+    local message, code = told(zip { one, readme, two })
+    assert.equal("t.zip: the zip holds '2.nettrace' as well: only '1.nettrace' is read", message)
+    assert.is_nil(code)
+  end)
+
+  it("inside anything packed is packed once more, and is named so", function()
+    local _, kind, message, code, hint = open(zip {
+      { name = "t.gz", bytes = "\x1f\x8b\8", method = 0 } })
+    assert.is_nil(kind)
+    assert.matches("the first entry, 't.gz', is packed once more, by gzip$", message)
+    assert.equal("not_nettrace", code)
+    assert.equal("unzip -p 't.zip' | sonde top -", hint)
+    local trace, why, _, try = sonde.open { name = "x.gz",
+      bytes = gzip_of_stored(zip { readme }) }
+    assert.is_nil(trace)
+    assert.equal("x.gz: inside its gzip: packed once more, as a zip", why)
+    assert.equal("gzip -dc 'x.gz' | sonde top -", try)
+  end)
+
+  it("of damaged gzip all that was before the damage is read", function()
+    local whole <const> = gzip_of_stored(bytes)
+    local trace, message, code = sonde.open { name = "x.gz",
+      bytes = whole:sub(1, -9) .. "\0\0\0\0" .. whole:sub(-4) }
+    assert.equal("malformed", code)
+    assert.matches("^x.gz: compressed data is damaged at byte %d+: incorrect data check; 7 events",
+      message)
+    assert.equal(#bytes, trace:counts().bytes)
+    assert.equal(false, trace:counts().truncated)
+  end)
 end)
 
 describe("detect.kind", function()
   local nested <const> = "\20\0\0\0!FastSerialization.1\5\5\1\4\0\0\0\4\0\0\0"
   for _, row in ipairs {
-    { "", "empty" }, { "Nettrace\20\0\0\0", "nettrace" }, { nested .. "\5\0\0\0Trace", "nettrace" },
+    { "", "empty" }, { "Nett", "beginning" }, { nested:sub(1, 20), "beginning" },
+    { "Nettrace\20\0\0\0", "nettrace" }, { nested .. "\5\0\0\0Trace", "nettrace" },
     { nested .. "\11\0\0\0GCHeapDump", "gcdump" }, { nested .. "\8\0\0\0TraceLog", "etlx" },
     { "xxxx" .. "\0\0\0\0\20\0\0\0!FastSerialization.1Trace", "headless" },
     { "\x1f\x8b\8", "gzip" }, { "\xfd7zXZ\0\0", "xz" }, { "PK\3\4..", "zip" },

@@ -269,7 +269,7 @@ describe("the registry of reports", function()
   it("tells of a full disk", function()
     local done, message, code = profiles.program():write { path = "/dev/full", format = "svg" }
     assert.is_nil(done)
-    assert.equal("cannot write: /dev/full: No space left on device", message)
+    assert.equal("/dev/full: No space left on device", message)
     assert.equal("unavailable", code)
   end)
 end)

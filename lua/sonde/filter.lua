@@ -1,8 +1,9 @@
 --- Filters of profiles: what their patterns mean, as masks of bytes for the
 -- core. The meaning of each is pprof's.
 -- @module sonde.filter
+local errors <const> = require "sonde.base.errors"
 local labels <const> = require "sonde.report.labels"
-local rex <const> = require "rex_pcre2"
+local patterns <const> = require "sonde.base.pattern"
 local units <const> = require "sonde.base.units"
 
 local filter = {}
@@ -41,24 +42,17 @@ filter.options = {
     help = "show a function that calls itself as one frame" },
 }
 
-local function compile(pattern, where)
-  local ok, regex = pcall(rex.new, pattern)
-  if ok then return regex end
-  error(("bad pattern '%s' to '%s': %s"):format(pattern, where,
-    tostring(regex):gsub("^.-:%d+: ", "")), 0)
-end
-
 --- A function that says whether a text matches, and matches each text once.
--- @tparam string pattern
+-- @tparam string source the pattern
 -- @tparam string where the option's name, for the message; a bad one raises
 -- @treturn function
-function filter.matcher(pattern, where)
-  local regex <const> = compile(pattern, where)
-  local known = { [""] = regex:find("") ~= nil }
+function filter.matcher(source, where)
+  local matches <const> = patterns.matcher(source, where)
+  local known = { [""] = matches("") }
   return function(subject)
     local hit = known[subject]
     if hit == nil then
-      hit = regex:find(subject) ~= nil
+      hit = matches(subject)
       known[subject] = hit
     end
     return hit
@@ -133,16 +127,18 @@ end
 function filter.drop_mask(profile)
   local info <const> = profile:info()
   if info.drop_frames == "" then return nil end
-  local ok, drop = pcall(rex.new, "^(?:" .. info.drop_frames .. ")$")
-  if not ok then return nil, "drop_frames is not a pattern: " .. info.drop_frames end
-  local keep
-  if info.keep_frames ~= "" then
-    ok, keep = pcall(rex.new, "^(?:" .. info.keep_frames .. ")$")
-    if not ok then return nil, "keep_frames is not a pattern: " .. info.keep_frames end
-  end
-  return simple_mask(profile:frames(), function(name)
-    return drop:find(name) ~= nil and not (keep and keep:find(name))
+  -- The patterns are the file's: what is wrong with them is not the user's fault.
+  local done, mask = pcall(function()
+    local drop <const> = patterns.matcher("^(?:" .. info.drop_frames .. ")$")
+    local keep <const> = info.keep_frames ~= ""
+      and patterns.matcher("^(?:" .. info.keep_frames .. ")$")
+    return simple_mask(profile:frames(), function(name)
+      return drop(name) and not (keep and keep(name))
+    end)
   end)
+  if done then return mask end
+  if not errors.is_failure(mask) then error(mask, 0) end
+  return nil, "drop_frames or keep_frames: " .. mask.message
 end
 
 -- Whether a label set (key to list of values) has a label that matches.

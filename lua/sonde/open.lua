@@ -82,6 +82,16 @@ for _, kind in ipairs { "legacy", "perf_script", "cpu_words", "speedscope", "cpu
   end)
 end
 
+-- The message of a read, after what closing its source tells of unpacking.
+local function told(source, object, message, code)
+  local unpacked, why, reason = source:close()
+  if unpacked or code == "limit" then return message or why, code end
+  if getmetatable(object) and object.core then
+    object.message, object.code, object.outside = why, reason, why
+  end
+  return why, reason
+end
+
 -- The modules that read a dump, by kind.
 local DUMPS <const> = { goroutines = "sonde.golang.dump", native = "sonde.process.native" }
 
@@ -137,8 +147,7 @@ function open.dump(from, opts)
     limit = opts and opts.limit, rows = opts ~= nil and opts.rows == true,
     reopen = reopener(source, opts and opts.limit),
   })
-  local unpacked, why, reason = source:close()
-  if not unpacked and code ~= "limit" then message, code = why, reason end
+  message, code = told(source, object, message, code)
   return object, message, code, hint
 end
 
@@ -180,8 +189,7 @@ function open.open(from, opts)
   require "sonde.profile"
   local object
   object, message, code, hint = READERS[kind](source, opts)
-  local unpacked, why, reason = source:close()
-  if not unpacked and code ~= "limit" then message, code = why, reason end
+  message, code = told(source, object, message, code)
   return object, message, code, hint
 end
 

@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+const char hash_anchor;
+
 uint64_t hash_bytes(const void *data, size_t size) {
   const uint8_t *p = data;
   uint64_t h = size;
@@ -29,8 +31,13 @@ void index_free(struct index *x) {
   index_init(x, x->budget);
 }
 
+/*
+** A table that is mostly empty is given back: else a file that fills it once
+** could have it cleared, all of it, as often as it likes.
+*/
 void index_clear(struct index *x) {
-  if (x->slots != NULL) memset(x->slots, 0, index_bytes(x));
+  if (x->mask / 16 > x->count + 64) index_free(x);
+  else if (x->slots != NULL) memset(x->slots, 0, index_bytes(x));
   x->count = 0;
 }
 
@@ -38,7 +45,7 @@ static int index_rebuild(struct index *x, uint32_t slots) {
   struct index fresh = {x->budget, NULL, slots - 1, 0};
   fresh.slots = budget_resize(x->budget, NULL, 0, index_bytes(&fresh));
   if (fresh.slots == NULL) return -1;
-  index_clear(&fresh);
+  memset(fresh.slots, 0, index_bytes(&fresh));
   if (x->slots != NULL) {
     for (uint64_t i = 0; i <= x->mask; i++) {
       const struct index_slot *slot = &x->slots[i];

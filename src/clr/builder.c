@@ -64,21 +64,9 @@ static uint32_t add_location(struct builder *b, struct span name,
   return check(b, intern_location(&b->intern, &l, &line, 1));
 }
 
-/* The ELF build id out of a mapping's description. */
 static struct span build_id(const struct clr *c, const struct map *map) {
-  static const char key[] = "\"build_id\": \"";
-  struct span none = {"", 0};
-  for (uint32_t i = 0; i < c->universal.n_metadata; i++) {
-    const struct map_metadata *m = &c->universal.metadata[i];
-    if (m->id != map->metadata_id || map->metadata_id == 0) continue;
-    const char *text = clr_span(c, m->symbols).text;
-    const char *at = strstr(text, key);
-    if (at == NULL) return none;
-    at += sizeof key - 1;
-    struct span id = {at, strcspn(at, "\"")};
-    return id;
-  }
-  return none;
+  const struct map_metadata *m = universal_metadata(&c->universal, map);
+  return clr_span(c, m != NULL ? m->build_id : 0);
 }
 
 static uint32_t mapping_of(struct builder *b, const struct meaning *m) {

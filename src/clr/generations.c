@@ -36,7 +36,7 @@ void generations_free(struct generations *f) {
 
 struct frame generations_at(const struct generations *f, uint32_t frame) {
   if (frame >= FRAME_OWN) return f->rows[frame - FRAME_OWN];
-  struct frame plain = {TIME_FIRST, frame, 0, FRAME_NO_JIT};
+  struct frame plain = {TIME_FIRST, frame, 0, FRAME_NO_JIT, 1};
   return plain;
 }
 
@@ -68,7 +68,7 @@ static uint32_t add_row(struct generations *f, const struct frame *row) {
 /* Makes the newest row of an address, in the place of 'known' if any. */
 static uint32_t new_current(struct generations *f, uint32_t process,
                             uint32_t address, uint32_t known, int64_t since) {
-  struct frame row = {since, address, process, FRAME_NO_JIT};
+  struct frame row = {since, address, process, FRAME_NO_JIT, 0};
   if (index_reserve(&f->current) != 0) return INDEX_NONE;
   uint32_t id = add_row(f, &row);
   if (id == INDEX_NONE) return INDEX_NONE;
@@ -94,11 +94,12 @@ static uint32_t current(struct generations *f, uint32_t process,
         || pages_add(&f->of_process, process, row) != 0)
       return STACK_NONE;
   }
+  f->rows[row].used = 1;
   return FRAME_OWN + row;
 }
 
 uint32_t generations_jit(struct generations *f, uint32_t jit) {
-  struct frame row = {TIME_FIRST, 0, 0, jit};
+  struct frame row = {TIME_FIRST, 0, 0, jit, 1};
   uint32_t id = add_row(f, &row);
   return id == INDEX_NONE ? FRAME_NO_JIT : FRAME_OWN + id;
 }
@@ -174,7 +175,11 @@ struct range {
   int64_t now;
 };
 
-/* A new generation for one address, if it is in the range. */
+/*
+** A new generation for one address, if it is in the range. One that no stack
+** has seen begins anew instead: else a page whose code changes often would
+** take memory for all its addresses each time.
+*/
 static int raise_one(struct generations *f, const struct range *r,
                      uint32_t address) {
   f->steps++;
@@ -182,6 +187,10 @@ static int raise_one(struct generations *f, const struct range *r,
   if (ip < r->start || ip >= r->end) return 0;
   uint32_t known = find_current(f, r->process, address);
   if (known != INDEX_NONE && f->rows[known].since == r->now) return 0;
+  if (known != INDEX_NONE && !f->rows[known].used) {
+    f->rows[known].since = r->now;
+    return 0;
+  }
   if (new_current(f, r->process, address, known, r->now) == INDEX_NONE)
     return -1;
   return 1;

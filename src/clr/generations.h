@@ -20,6 +20,7 @@ struct frame {
   uint32_t address;    /* the reader's index */
   uint32_t process;    /* 0 none */
   uint32_t jit;        /* a method being compiled instead of an address */
+  uint32_t used;       /* a stack has it */
 };
 
 /* The present form of a stack that an event had. */

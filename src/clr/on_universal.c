@@ -78,12 +78,28 @@ void on_process_symbol(struct clr *c, const struct nt_event *e) {
     events_check(c, universal_add_symbol(&c->universal, &s));
 }
 
+/* The ELF build id out of the description of a file's symbols. */
+static uint32_t build_id(struct clr *c, uint32_t symbols) {
+  static const char key[] = "\"build_id\": \"";
+  const char *at = strstr(clr_span(c, symbols).text, key);
+  if (at == NULL) return 0;
+  at += sizeof key - 1;
+  buf_clear(&c->text);
+  buf_put(&c->text, at, strcspn(at, "\""));
+  uint32_t id = c->text.failed
+                    ? UINT32_MAX
+                    : strtab_add(c->strings, c->text.data, c->text.len);
+  if (id == UINT32_MAX) c->refused = 1;
+  return id == UINT32_MAX ? 0 : id;
+}
+
 void on_mapping_metadata(struct clr *c, const struct nt_event *e) {
   struct cursor p = events_payload(e);
   struct map_metadata m;
   m.id = cur_varu64(&p);
   m.symbols = read_text(c, &p);
   m.version = read_text(c, &p);
+  m.build_id = build_id(c, m.symbols);
   if (!p.failed)
     events_check(c, universal_add_metadata(&c->universal, &m));
 }

@@ -43,7 +43,7 @@ static inline uint32_t pages_next(const struct pages *p, uint32_t item) {
 
 /* A process's own key for an address, page or id. */
 static inline uint64_t pages_key(uint32_t process, uint64_t key) {
-  return key ^ (uint64_t)process * UINT64_C(0x9E3779B97F4A7C15);
+  return process == 0 ? key : hash_mix(key, process);
 }
 
 #endif

@@ -53,7 +53,8 @@ static void charge(struct sampler *s, int64_t period) {
 
 /*
 ** A period is rounded once, from ticks: the difference of two rounded times
-** would be off by one nanosecond now and then.
+** would be off by one nanosecond now and then. Where the times of a damaged
+** trace go back none has passed.
 */
 static int64_t period_ns(const struct sampler *s, int64_t ticks) {
   const struct nt_reader *r = s->actors->reader;
@@ -61,7 +62,8 @@ static int64_t period_ns(const struct sampler *s, int64_t ticks) {
   if (__builtin_sub_overflow(ticks, s->pass_ticks, &end)
       || __builtin_add_overflow(end, nt_get_info(r)->sync_ticks, &end))
     return 0;
-  return nt_time(r, end);
+  int64_t period = nt_time(r, end);
+  return period > 0 ? period : 0;
 }
 
 static int next_pass(struct sampler *s, const struct sample *first) {

@@ -5,6 +5,7 @@
 void universal_init(struct universal *u, struct budget *budget) {
   memset(u, 0, sizeof *u);
   u->budget = budget;
+  pages_init(&u->metadata_by_id, budget);
   places_init(&u->map_places, budget);
   places_init(&u->symbol_places, budget);
 }
@@ -13,6 +14,7 @@ void universal_free(struct universal *u) {
   budget_free(u->budget, u->maps, u->maps_cap, sizeof *u->maps);
   budget_free(u->budget, u->symbols, u->symbols_cap, sizeof *u->symbols);
   budget_free(u->budget, u->metadata, u->metadata_cap, sizeof *u->metadata);
+  pages_free(&u->metadata_by_id);
   places_free(&u->map_places);
   places_free(&u->symbol_places);
   universal_init(u, u->budget);
@@ -36,7 +38,16 @@ int universal_add_symbol(struct universal *u, const struct symbol *symbol) {
 
 int universal_add_metadata(struct universal *u,
                            const struct map_metadata *metadata) {
+  if (pages_add(&u->metadata_by_id, metadata->id, u->n_metadata) != 0)
+    return -1;
   return APPEND(u, metadata, *metadata);
+}
+
+const struct map_metadata *universal_metadata(const struct universal *u,
+                                              const struct map *map) {
+  if (map->metadata_id == 0) return NULL;
+  uint32_t row = pages_first(&u->metadata_by_id, map->metadata_id);
+  return row == PAGES_NONE ? NULL : &u->metadata[row];
 }
 
 int universal_finish(struct universal *u) {

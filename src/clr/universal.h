@@ -9,6 +9,7 @@
 
 #include "base/strtab.h"
 #include "clr/names.h"
+#include "clr/pages.h"
 #include "clr/places.h"
 
 struct map {                    /* a mapping */
@@ -28,6 +29,7 @@ struct symbol {
 struct map_metadata {
   uint64_t id;
   uint32_t symbols, version;    /* JSON texts, string ids */
+  uint32_t build_id;            /* of the ELF file, string id; 0 unknown */
 };
 
 struct universal {
@@ -35,6 +37,7 @@ struct universal {
   struct map *maps;                 uint32_t maps_cap, n_maps;
   struct symbol *symbols;           uint32_t symbols_cap, n_symbols;
   struct map_metadata *metadata;    uint32_t metadata_cap, n_metadata;
+  struct pages metadata_by_id;
   struct places map_places, symbol_places;
 };
 
@@ -49,6 +52,10 @@ int universal_add_symbol(struct universal *u, const struct symbol *symbol);
 int universal_add_metadata(struct universal *u,
                            const struct map_metadata *metadata);
 int universal_finish(struct universal *u);
+
+/* What was told of a mapping; NULL when nothing was. */
+const struct map_metadata *universal_metadata(const struct universal *u,
+                                              const struct map *map);
 
 /* The newest mapping over an address at a time; MAP_NONE when none. */
 uint32_t universal_find_map(struct universal *u, uint32_t process,

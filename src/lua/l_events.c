@@ -1,8 +1,9 @@
 /*
 ** core.events: any event of a trace, with its decoded payload. Decision: the
-** reader's sink runs no Lua. It copies wanted events into one buffer (or
-** writes them there as JSON lines), and Lua takes them out between two
-** pieces of input; so a Lua error never unwinds through the decoder.
+** reader's sink copies wanted events into one buffer (or writes them there as
+** JSON lines), and Lua takes them out between two pieces of input. What Lua
+** is asked or given in between is called protected, and its error is kept
+** for later; so a Lua error never unwinds through the decoder.
 */
 #include <string.h>
 
@@ -15,8 +16,16 @@
 
 #define CLASS "sonde.events"
 
-/* User values: the want function. */
+/* User values: the want function, and the one that takes JSON lines. */
 #define UV_WANT 1
+#define UV_WRITE 2
+
+/*
+** So many bytes of JSON are written at a time: one piece of input may release
+** all events that waited for their order, which are several times as long in
+** JSON.
+*/
+#define WRITE_AT ((size_t)64 * 1024)
 
 struct events {
   struct budget budget;
@@ -24,14 +33,15 @@ struct events {
   struct buffer pending;       /* records, or JSON text */
   size_t taken;                /* bytes of 'pending' that Lua has taken */
   int json;
+  int writes;                  /* there is a function to take lines */
   int schema;                  /* of the next JSON line; 0 after the first */
   uint64_t matched;
   int64_t from_ns, to_ns;      /* events outside are passed over */
   int of_thread;               /* only events about this thread */
   uint64_t thread;
   uint64_t most;               /* no event after this many */
-  lua_State *L;                /* only while feeding: for the want function */
-  int want_failed;             /* the want function raised */
+  lua_State *L;                /* only while feeding: for the functions */
+  int raised;                  /* one of them raised */
   char problem[256];           /* the last error of the reader */
   uint64_t problem_offset;
 };
@@ -52,7 +62,7 @@ static struct events *events_check(lua_State *L) {
 static int ask(struct events *e, const char *provider, const char *name,
                uint32_t id) {
   lua_State *L = e->L;
-  if (e->want_failed) return 0;
+  if (e->raised) return 0;
   lua_getiuservalue(L, 1, UV_WANT);
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
@@ -62,7 +72,7 @@ static int ask(struct events *e, const char *provider, const char *name,
   lua_pushstring(L, name);
   lua_pushinteger(L, (lua_Integer)id);
   if (lua_pcall(L, 3, 1, 0) != LUA_OK) {
-    e->want_failed = 1;      /* the error stays on the stack */
+    e->raised = 1;           /* the error stays on the stack */
     return 0;
   }
   int wanted = lua_toboolean(L, -1);
@@ -100,9 +110,28 @@ static int is_wanted(const struct events *e, const struct nt_event *event) {
   return nt_thread_at(e->pusher.reader, event->thread)->id == e->thread;
 }
 
+/* write(lines), as a function of its own: making a string may raise. */
+static int write_lines(lua_State *L) {
+  struct events *e = lua_touserdata(L, 1);
+  lua_getiuservalue(L, 1, UV_WRITE);
+  lua_pushlstring(L, (const char *)e->pending.data + e->taken,
+                  e->pending.len - e->taken);
+  buf_clear(&e->pending);
+  e->taken = 0;
+  lua_call(L, 1, 0);
+  return 0;
+}
+
+static void write_pending(struct events *e) {
+  lua_State *L = e->L;
+  lua_pushcfunction(L, write_lines);
+  lua_pushvalue(L, 1);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) e->raised = 1;
+}
+
 static void on_event(void *ctx, const struct nt_event *event) {
   struct events *e = ctx;
-  if (!is_wanted(e, event)) return;
+  if (e->raised || !is_wanted(e, event)) return;
   e->matched++;
   if (!e->json) {
     keep(e, event);
@@ -111,6 +140,8 @@ static void on_event(void *ctx, const struct nt_event *event) {
   event_json(&e->pending, e->pusher.reader, event, event->type->user,
              e->schema);
   e->schema = 0;
+  if (e->writes && e->pending.len >= WRITE_AT && !e->pending.failed)
+    write_pending(e);
 }
 
 static void on_problem(void *ctx, enum nt_severity severity, uint64_t offset,
@@ -131,11 +162,23 @@ static void read_range(lua_State *L, struct events *e) {
   lua_pop(L, 1);
 }
 
+/* Keeps a function of the options in a user value; is there one? */
+static int keep_function(lua_State *L, const char *name, int place) {
+  if (!lua_istable(L, 1)) return 0;
+  int type = lua_getfield(L, 1, name);
+  if (type != LUA_TNIL && type != LUA_TFUNCTION)
+    luaL_argerror(L, 1, lua_pushfstring(L, "'%s' must be a function", name));
+  lua_setiuservalue(L, 2, place);
+  return type != LUA_TNIL;
+}
+
 /***
 Starts reading events.
 @function events
 @tparam[opt] table options `want` (function(provider, name, id) → boolean,
 asked once per event type), `json` (boolean: lines of JSON instead of tables),
+`write` (function(lines), given the JSON lines while input is fed, whenever
+there are 64 KiB of them; the last ones are for `take_json`),
 `stacks` (boolean: addresses of each event's stack), `order` (boolean, default
 true: in time order), `from_ns`, `to_ns` (from the session's start), `thread`
 (id of the thread the event is about), `most` (number of events), `limit`
@@ -146,20 +189,16 @@ true: in time order), `from_ns`, `to_ns` (from the session's start), `thread`
 @treturn[2] string code `limit`
 */
 static int events_new(lua_State *L) {
-  static const char *const names[] = {"want", "json", "stacks", "order",
-                                      "from_ns", "to_ns", "thread", "most",
-                                      "limit", NULL};
+  static const char *const names[] = {"want", "json", "write", "stacks",
+                                      "order", "from_ns", "to_ns", "thread",
+                                      "most", "limit", NULL};
   aux_check_options(L, 1, names);
   lua_settop(L, 1);
-  struct events *e = lua_newuserdatauv(L, sizeof *e, 1);
+  struct events *e = lua_newuserdatauv(L, sizeof *e, 2);
   memset(e, 0, sizeof *e);
   luaL_setmetatable(L, CLASS);
-  if (lua_istable(L, 1)) {
-    lua_getfield(L, 1, "want");
-    luaL_argcheck(L, lua_isnil(L, -1) || lua_isfunction(L, -1), 1,
-                  "'want' must be a function");
-    lua_setiuservalue(L, 2, UV_WANT);
-  }
+  keep_function(L, "want", UV_WANT);
+  e->writes = keep_function(L, "write", UV_WRITE);
   e->json = aux_opt_boolean(L, 1, "json", 0);
   e->pusher.stacks = aux_opt_boolean(L, 1, "stacks", 0);
   e->schema = 1;
@@ -193,8 +232,10 @@ static int fail_status(lua_State *L, struct events *e,
 static int fed(lua_State *L, struct events *e, enum nt_status status,
                size_t size) {
   e->L = NULL;
-  if (e->want_failed) return lua_error(L);
-  if (e->pending.failed) status = NT_NO_MEMORY;
+  if (e->raised) return lua_error(L);
+  if (e->pending.failed)
+    return aux_fail(L, "limit", "needs more memory than the limit of %I MiB",
+                    (lua_Integer)(e->budget.limit >> 20));
   if (status != NT_OK) return fail_status(L, e, status);
   lua_pushinteger(L, (lua_Integer)size);
   return 1;

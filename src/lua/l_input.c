@@ -35,6 +35,8 @@ struct input {
   int raw_ended;           /* the source has no more */
   int out_ended;           /* the compressed data is complete */
   uint64_t bound;          /* bytes that may still be taken; see 'only' */
+  int sums;                /* 'sum' is kept: of what a zip holds */
+  uint32_t sum;            /* CRC-32 of the bytes taken */
   uint64_t position;       /* bytes taken */
   uint64_t raw_position;   /* bytes read from the source */
   const char *name;        /* for messages; kept alive by the user value */
@@ -119,7 +121,10 @@ static int fail_cut(struct input *in) {
   return fail(in, "truncated", text);
 }
 
-/* Inflates more bytes behind those that are there: 1, 0 at the end, or -1. */
+/*
+** Inflates more bytes behind those that are there: 1, 0 at the end, or -1.
+** What was inflated before a damage is given out first.
+*/
 static int out_more(struct input *in) {
   if (in->code != NULL) return -1;
   size_t room = make_room(&in->out), made = 0;
@@ -128,7 +133,7 @@ static int out_more(struct input *in) {
     enum unpack_status status =
         unpack_step(&in->unpack, &in->raw.at, &left,
                     in->out.storage + (CHUNK - room), room, &made);
-    if (status < 0) return fail_packed(in, status);
+    if (status < 0 && fail_packed(in, status) != 0) break;
     if (status == UNPACK_END) in->out_ended = 1;
     if (made > 0 || in->out_ended || left > 0) continue;
     int more = raw_more(in);
@@ -138,7 +143,7 @@ static int out_more(struct input *in) {
     in->out_ended = 1;
   }
   in->out.end += made;
-  return made > 0;
+  return made > 0 ? 1 : in->code != NULL ? -1 : 0;
 }
 
 static struct span *current(struct input *in) {
@@ -160,6 +165,7 @@ const uint8_t *input_fill(struct input *in, size_t *size) {
   s->at += n;
   in->position += n;
   if (in->bound != UINT64_MAX) in->bound -= n;
+  if (in->sums && n > 0) in->sum = (uint32_t)crc32(in->sum, data, (uInt)n);
   *size = n;
   return data != NULL ? data : (const uint8_t *)"";
 }
@@ -311,6 +317,7 @@ static void stop_unpacking(struct input *in) {
   unpack_free(&in->unpack);
   in->packed = in->out_ended = 0;
   in->bound = UINT64_MAX;
+  in->sums = 0;
 }
 
 /* input:inflate("gzip" | "deflate"): what follows is compressed. */
@@ -326,6 +333,8 @@ static int input_inflate(lua_State *L) {
   in->out.at = in->out.end = in->out.storage;
   in->packed = 1;
   in->position = 0;
+  in->sums = kind == UNPACK_DEFLATE;   /* gzip has a sum of its own */
+  in->sum = 0;
   lua_settop(L, 1);
   return 1;
 }
@@ -344,7 +353,15 @@ static int input_only(lua_State *L) {
   luaL_argcheck(L, n >= 0, 2, "must not be negative");
   in->bound = (uint64_t)n;
   in->position = 0;
+  in->sums = 1;
+  in->sum = 0;
   lua_settop(L, 1);
+  return 1;
+}
+
+/* input:sum(): CRC-32 of what was taken since inflate("deflate") or only. */
+static int input_sum(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)input_check(L, 1)->sum);
   return 1;
 }
 
@@ -381,6 +398,7 @@ static const luaL_Reg methods[] = {
   {"inflate", input_inflate},
   {"plain", input_plain},
   {"only", input_only},
+  {"sum", input_sum},
   {"position", input_position},
   {"close", input_close},
   {NULL, NULL}

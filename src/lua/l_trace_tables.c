@@ -245,7 +245,9 @@ static int trace_types(lua_State *L) {
     const struct nt_type *type = nt_type_at(t->reader, i);
     const struct layout *layout = decode_layout(strings, type);
     lua_createtable(L, 0, 9);
-    trace_set_text(L, t, "provider", type->provider);
+    size_t len;
+    const char *provider = strtab_get(strings, type->provider, &len);
+    aux_set_string(L, "provider", provider, len);
     lua_pushstring(L, decode_name(strings, type, layout));
     lua_setfield(L, -2, "name");
     aux_set_integer(L, "id", type->id);

@@ -25,19 +25,26 @@ static int is_zero(const uint8_t *id) {
   return memcmp(id, zero_id, 16) == 0;
 }
 
+/*
+** Labels that are looked at for what they say of an event. Real lists hold a
+** few; one of millions would be gone through for each event.
+*/
+#define LABELS_MAX 64
+
 /* What an event's labels say about it, V6. */
-static void apply_labels(struct nt_reader *r, struct nt_event *event,
-                         uint8_t ids[2][16]) {
+static void apply_labels(const struct nt_reader *r, struct nt_event *event) {
   struct nt_label label;
-  for (uint32_t i = 0; nt_label_at(r, event->labels, i, &label); i++) {
-    if (label.kind == 1 || label.kind == 2) {
-      memcpy(ids[label.kind - 1], label.bytes, 16);
-      if (label.kind == 1) event->activity = ids[0];
-      else event->related = ids[1];
+  uint32_t at = 0;
+  for (int i = 0; i < LABELS_MAX; i++) {
+    if (!nt_label_next(r, event->labels, &at, &label)) return;
+    switch (label.kind) {
+      case 1: event->activity = label.bytes; break;
+      case 2: event->related = label.bytes; break;
+      case 7: event->opcode = (uint32_t)label.num; break;
+      case 9: event->level = (uint32_t)label.num; break;
+      case 10: event->version = (uint32_t)label.num; break;
+      default: break;
     }
-    if (label.kind == 7) event->opcode = (uint32_t)label.num;
-    if (label.kind == 9) event->level = (uint32_t)label.num;
-    if (label.kind == 10) event->version = (uint32_t)label.num;
   }
 }
 
@@ -45,11 +52,10 @@ static void apply_labels(struct nt_reader *r, struct nt_event *event,
 static void emit(void *ctx, const struct nt_event *queued) {
   struct nt_reader *r = ctx;
   struct nt_event event = *queued;
-  uint8_t ids[2][16];
   if (event.ticks < r->emitted_ticks) r->counts.disordered++;
   else r->emitted_ticks = event.ticks;
   event.time_ns = nt_time(r, event.ticks);
-  if (event.labels != 0) apply_labels(r, &event, ids);
+  if (event.labels != 0) apply_labels(r, &event);
   r->sink.event(r->sink.ctx, &event);
 }
 

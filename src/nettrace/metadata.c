@@ -51,6 +51,9 @@ static void fields_give(struct field_list *f, struct nt_type *type,
   type->fields = fit;
   type->n_fields = f->count;
   type->n_top = n_top;
+  for (uint32_t i = 0; i < f->count; i++)
+    type->has_boolean |= fit[i].type == NT_BOOLEAN
+                         || fit[i].element == NT_BOOLEAN;
   fields_init(f, f->reader);
 }
 

@@ -53,6 +53,7 @@ struct nt_type {
   struct nt_field *fields; /* n_fields places; NULL when not described */
   uint32_t n_fields;       /* places in 'fields' */
   uint32_t n_top;          /* top-level fields */
+  int has_boolean;         /* a field, or elements of one, are Booleans */
   int wanted;              /* the sink's answer */
   uint64_t count;          /* events of this type */
   uint64_t payload_bytes;
@@ -189,14 +190,17 @@ int nt_pair_at(const struct nt_reader *r, uint32_t i, uint32_t *key,
 /* Ticks to ns from the session's start, in 128-bit arithmetic. */
 int64_t nt_time(const struct nt_reader *r, int64_t ticks);
 
-/* V6 labels of a list, one by one; 0 when i is past the end. */
+/* A label of V6; texts are good until the next sequence point. */
 struct nt_label {
   uint8_t kind;            /* format's kind 1..10 */
-  uint32_t key, str;       /* string ids; kinds 5 and 6 */
+  const uint8_t *key, *str;   /* kinds 5 and 6; UTF-8, not terminated */
+  size_t key_len, str_len;
   uint64_t num;            /* kinds 4, 6..10 */
-  uint8_t bytes[16];       /* kinds 1..3 */
+  const uint8_t *bytes;    /* 16; kinds 1..3 */
 };
-int nt_label_at(const struct nt_reader *r, uint32_t list, uint32_t i,
-                struct nt_label *label);
+
+/* The next label of a list, '*at' is 0 before the first; 0 at the end. */
+int nt_label_next(const struct nt_reader *r, uint32_t list, uint32_t *at,
+                  struct nt_label *label);
 
 #endif

@@ -12,6 +12,14 @@
 /* Arrays of arrays cannot be described, but objects in arrays can nest. */
 #define DEPTH_MAX 64
 
+/*
+** Fields may take no bytes (an Object without fields), and locations may all
+** lead to the same ones. So that a payload never means much more work than it
+** has bytes, so many fields are read of an empty one, and no more bytes are
+** shown through locations than there are.
+*/
+#define FREE_FIELDS 256
+
 struct walk {
   struct cursor c;
   const uint8_t *start;
@@ -21,6 +29,7 @@ struct walk {
   const struct strtab *names;
   int bad;
   int odd_flag;            /* a Boolean was neither 0 nor 1 */
+  size_t fields_left, located_left;
 };
 
 int payload_known_type(int32_t type) {
@@ -188,10 +197,12 @@ static void read_location(struct walk *w, const struct nt_field *f) {
   size_t at = word & 0xffff;
   if (f->type == NT_RELLOC) at += (size_t)(w->c.at - w->start);
   size_t element = fixed_size(w, f->element);
-  if (w->c.failed || element == 0 || at > w->size || size > w->size - at) {
+  if (w->c.failed || element == 0 || at > w->size || size > w->size - at
+      || size > w->located_left) {
     w->bad = 1;
     return;
   }
+  w->located_left -= size;
   struct walk in = *w;
   in.c = cur_over(w->start + at, size);
   read_elements(&in, f, (uint32_t)(size / element), DEPTH_MAX);
@@ -199,6 +210,11 @@ static void read_location(struct walk *w, const struct nt_field *f) {
 }
 
 static void read_field(struct walk *w, const struct nt_field *f, int depth) {
+  if (w->fields_left == 0) {
+    w->bad = 1;
+    return;
+  }
+  w->fields_left--;
   switch (f->type) {
     case NT_OBJECT:
       open_object(w, f->name);
@@ -235,17 +251,8 @@ static void read_fields(struct walk *w, const struct nt_field *fields,
 static struct walk walk_over(const uint8_t *data, size_t size,
                              unsigned bool_bytes) {
   struct walk w = {cur_over(data, size), data, size, bool_bytes, NULL, NULL,
-                   0, 0};
+                   0, 0, 2 * size + FREE_FIELDS, size};
   return w;
-}
-
-static int has_boolean(const struct nt_type *type) {
-  for (uint32_t i = 0; i < type->n_fields; i++) {
-    if (type->fields[i].type == NT_BOOLEAN
-        || type->fields[i].element == NT_BOOLEAN)
-      return 1;
-  }
-  return 0;
 }
 
 static int fits(const struct nt_type *type, const uint8_t *data, size_t size,
@@ -260,7 +267,7 @@ enum payload_status payload_decode(const struct strtab *names,
                                    const uint8_t *data, size_t size,
                                    const struct payload_visitor *visitor) {
   unsigned bool_bytes = 4;
-  if (has_boolean(type) && !fits(type, data, size, 4)
+  if (type->has_boolean && !fits(type, data, size, 4)
       && fits(type, data, size, 1))
     bool_bytes = 1;
   struct walk w = walk_over(data, size, bool_bytes);

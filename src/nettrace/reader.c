@@ -43,6 +43,7 @@ int reader_no_memory(struct nt_reader *r) {
 static void init_tables(struct nt_reader *r) {
   buf_init(&r->carry, r->budget);
   buf_init(&r->raw_stacks, r->budget);
+  buf_init(&r->raw_labels, r->budget);
   idmap_init(&r->type_ids, r->budget);
   idmap_init(&r->stack_ids, r->budget);
   idmap_init(&r->list_ids, r->budget);
@@ -90,7 +91,6 @@ void nt_free(struct nt_reader *r) {
   FREE_ARRAY(r, losses);
   FREE_ARRAY(r, addresses);
   FREE_ARRAY(r, stack_rows);
-  FREE_ARRAY(r, labels);
   FREE_ARRAY(r, lists);
   FREE_ARRAY(r, pairs);
   budget_free(r->budget, r->path_ips, r->path_cap, sizeof *r->path_ips);
@@ -105,6 +105,7 @@ void nt_free(struct nt_reader *r) {
   strtab_free(&r->strings);
   buf_free(&r->carry);
   buf_free(&r->raw_stacks);
+  buf_free(&r->raw_labels);
   budget_resize(r->budget, r, sizeof *r, 0);
 }
 
@@ -185,12 +186,4 @@ int64_t nt_time(const struct nt_reader *r, int64_t ticks) {
       || __builtin_add_overflow(seconds, ns, &ns))
     return delta < 0 ? INT64_MIN : INT64_MAX;
   return ns;
-}
-
-int nt_label_at(const struct nt_reader *r, uint32_t list, uint32_t i,
-                struct nt_label *label) {
-  uint32_t at = idmap_find(&r->list_ids, list);
-  if (at == IDMAP_NONE || i >= r->lists[at].count) return 0;
-  *label = r->labels[r->lists[at].first + i];
-  return 1;
 }

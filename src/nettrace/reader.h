@@ -55,10 +55,6 @@ struct stack_row {
   uint32_t depth;
 };
 
-struct label_list {
-  uint32_t first, count;   /* of the reader's labels */
-};
-
 struct nt_reader {
   struct budget *budget;
   struct nt_sink sink;
@@ -111,8 +107,8 @@ struct nt_reader {
   uint32_t path_cap, path_nodes_cap, path_len;
 
   /* labels of the region, V6 */
-  struct nt_label *labels;     uint32_t labels_cap, n_labels;
-  struct label_list *lists;    uint32_t lists_cap, n_lists;
+  struct buffer raw_labels;    /* lists as they came, back to back */
+  uint32_t *lists;             uint32_t lists_cap, n_lists;   /* offsets */
   struct idmap list_ids;       /* label list index -> its place in lists */
 
   uint32_t *pairs;             uint32_t pairs_cap, n_pairs;

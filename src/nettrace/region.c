@@ -144,32 +144,27 @@ int region_read_stacks(struct nt_reader *r, struct cursor *c,
 }
 
 /* One label; 0 when its kind is unknown, so that its length is, too. */
-static int read_label(struct nt_reader *r, struct cursor *c, uint8_t kind,
+static int read_label(struct cursor *c, uint8_t kind,
                       struct nt_label *label) {
   memset(label, 0, sizeof *label);
   label->kind = kind;
-  const uint8_t *text;
-  size_t len;
   switch (kind) {
     case 1: case 2: case 3:
-      text = cur_take(c, 16);
-      if (text != NULL) memcpy(label->bytes, text, 16);
+      label->bytes = cur_take(c, 16);
       return 1;
     case 4: case 8:
       label->num = cur_u64(c);
       return 1;
     case 5: case 6:
-      len = cur_varu32(c);
-      text = cur_take(c, len);
-      if (text != NULL) label->key = strtab_add(&r->strings, text, len);
+      label->key_len = cur_varu32(c);
+      label->key = cur_take(c, label->key_len);
       if (kind == 6) {
         /* Plain LEB128: what the one known writer does. */
         label->num = cur_varu64(c);
         return 1;
       }
-      len = cur_varu32(c);
-      text = cur_take(c, len);
-      if (text != NULL) label->str = strtab_add(&r->strings, text, len);
+      label->str_len = cur_varu32(c);
+      label->str = cur_take(c, label->str_len);
       return 1;
     case 7: case 9: case 10:
       label->num = cur_u8(c);
@@ -179,20 +174,12 @@ static int read_label(struct nt_reader *r, struct cursor *c, uint8_t kind,
   }
 }
 
-static int add_label(struct nt_reader *r, const struct nt_label *label) {
-  if (budget_grow(r->budget, (void **)&r->labels, &r->labels_cap,
-                  sizeof *r->labels, (uint64_t)r->n_labels + 1) != 0)
-    return reader_no_memory(r);
-  r->labels[r->n_labels++] = *label;
-  return 0;
-}
-
-/* Labels up to the one whose kind has bit 7. 1: go on, 0: block is over. */
-static int read_list(struct nt_reader *r, struct cursor *c, uint64_t offset) {
+/* Passes labels up to the one whose kind has bit 7; 0: the block is over. */
+static int pass_list(struct nt_reader *r, struct cursor *c, uint64_t offset) {
   for (;;) {
     uint8_t kind = cur_u8(c);
     struct nt_label label;
-    int known = read_label(r, c, kind & 0x7f, &label);
+    int known = read_label(c, kind & 0x7f, &label);
     if (c->failed) {
       reader_problem(r, PROBLEM_BLOCK, offset,
                      "LabelList block is cut short");
@@ -204,9 +191,27 @@ static int read_list(struct nt_reader *r, struct cursor *c, uint64_t offset) {
                      "dropped", kind & 0x7f);
       return 0;
     }
-    if (add_label(r, &label) != 0) return -1;
     if (kind & 0x80) return 1;
   }
+}
+
+/*
+** A list stays as it came: its labels take from two bytes on, and what they
+** say as a struct twenty times as much.
+*/
+static int keep_list(struct nt_reader *r, uint32_t id, const uint8_t *list,
+                     size_t size) {
+  if (r->raw_labels.len > UINT32_MAX - size
+      || budget_grow(r->budget, (void **)&r->lists, &r->lists_cap,
+                     sizeof *r->lists, (uint64_t)r->n_lists + 1) != 0)
+    return reader_no_memory(r);
+  r->lists[r->n_lists] = (uint32_t)r->raw_labels.len;
+  buf_put(&r->raw_labels, list, size);
+  if (r->raw_labels.failed
+      || idmap_add(&r->list_ids, id, r->n_lists) != 0)
+    return reader_no_memory(r);
+  r->n_lists++;
+  return 0;
 }
 
 int region_read_labels(struct nt_reader *r, struct cursor *c,
@@ -215,18 +220,28 @@ int region_read_labels(struct nt_reader *r, struct cursor *c,
   uint32_t first = cur_u32(c);
   uint32_t count = cur_u32(c);
   for (uint32_t n = 0; n < count; n++) {
-    uint32_t from = r->n_labels;
-    int rc = read_list(r, c, base + (uint64_t)(c->at - start));
-    if (rc <= 0) return rc;
-    if (budget_grow(r->budget, (void **)&r->lists, &r->lists_cap,
-                    sizeof *r->lists, (uint64_t)r->n_lists + 1) != 0)
-      return reader_no_memory(r);
-    r->lists[r->n_lists].first = from;
-    r->lists[r->n_lists].count = r->n_labels - from;
-    if (idmap_add(&r->list_ids, first + n, r->n_lists++) != 0)
-      return reader_no_memory(r);
+    const uint8_t *list = c->at;
+    if (!pass_list(r, c, base + (uint64_t)(list - start))) return 0;
+    if (keep_list(r, first + n, list, (size_t)(c->at - list)) != 0) return -1;
   }
   return 0;
+}
+
+int nt_label_next(const struct nt_reader *r, uint32_t list, uint32_t *at,
+                  struct nt_label *label) {
+  uint32_t place = idmap_find(&r->list_ids, list);
+  if (place == IDMAP_NONE) return 0;
+  size_t from = r->lists[place];
+  size_t end = place + 1 < r->n_lists ? r->lists[place + 1]
+                                      : r->raw_labels.len;
+  if (*at >= end - from) return 0;
+  struct cursor c = cur_over(r->raw_labels.data + from + *at,
+                             end - from - *at);
+  const uint8_t *start = c.at;
+  uint8_t kind = cur_u8(&c);
+  if (!read_label(&c, kind & 0x7f, label) || c.failed) return 0;
+  *at += (uint32_t)(c.at - start);
+  return 1;
 }
 
 /* Number of (thread, last number) pairs by version: fixed, then varints. */
@@ -261,7 +276,8 @@ int region_read_sequence(struct nt_reader *r, struct cursor *c,
   idmap_clear(&r->stack_ids);
   idmap_clear(&r->list_ids);
   buf_clear(&r->raw_stacks);
-  r->n_stack_rows = r->n_labels = r->n_lists = 0;
+  buf_clear(&r->raw_labels);
+  r->n_stack_rows = r->n_lists = 0;
   if (flags & 1) thread_forget_all(r);
   if (flags & 2) {
     idmap_clear(&r->type_ids);

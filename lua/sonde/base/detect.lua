@@ -13,6 +13,10 @@ local FAST_SERIALIZATION <const> = "!FastSerialization.1"
 -- that helps. `%s` stands for the file.
 local OTHERS <const> = {
   empty = { "the file is empty", "record again: the writer ended before its first byte" },
+  beginning = { "the first bytes of a NetTrace stream and nothing behind them",
+    "record again: the writer ended too early" },
+  gzip = { "packed once more, by gzip" }, xz = { "packed once more, by xz" },
+  zip = { "packed once more, as a zip" },
   gcdump = { "a heap snapshot of dotnet-gcdump, not a trace", "dotnet-gcdump report %s" },
   etlx = { "an .etlx file, PerfView's index of a trace", "open the .nettrace it was made of" },
   etl = { "a Windows event log (.etl)", "record with dotnet-trace, which writes .nettrace" },
@@ -46,6 +50,16 @@ local MAGICS <const> = {
   { "SQLite format 3\0", "sqlite" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "BZh", "bzip2" },
   { "\x04\x22\x4d\x18", "lz4" }, { "7z\xbc\xaf", "7z" },
 }
+
+-- How streams of .NET begin, the older way without a name.
+local BEGINNINGS <const> = { "Nettrace", "\20\0\0\0" .. FAST_SERIALIZATION }
+
+local function is_beginning(head)
+  for _, whole in ipairs(BEGINNINGS) do
+    if #head < #whole and whole:sub(1, #head) == head then return true end
+  end
+  return false
+end
 
 local function by_magic(head)
   for _, row in ipairs(MAGICS) do
@@ -223,6 +237,15 @@ local function by_remains(head)
   return head:find("[\0-\8\14-\31]") and "unknown" or "text"
 end
 
+local PACKED <const> = { gzip = true, xz = true, zip = true }
+
+--- Is it a kind that has to be unpacked to see what it is?
+-- @tparam string kind
+-- @treturn boolean
+function detect.is_packed(kind)
+  return PACKED[kind] or false
+end
+
 --- The kind of data.
 -- @tparam string head its first bytes, `detect.HEAD` of them when there are
 -- @treturn string `nettrace gzip xz zip pprof folded goroutines native legacy
@@ -230,6 +253,7 @@ end
 --   explains
 function detect.kind(head)
   if head == "" then return "empty" end
+  if is_beginning(head) then return "beginning" end
   -- Many a dump was saved with the headers of the answer that held it.
   if head:find("^HTTP/1%.") then return by_goroutines(head) or "http" end
   return by_magic(head) or by_serialization(head) or by_elf(head) or by_words(head)

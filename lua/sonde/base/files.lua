@@ -28,8 +28,9 @@ end
 local EPIPE <const> = 32
 
 function Output:fail(message, number)
+  local told <const> = ("%s: %s"):format(self.name, errors.system_words(message, self.name))
   errors.raise {
-    message = ("cannot write: %s: %s"):format(self.name, errors.system_words(message, self.name)),
+    message = "cannot write: " .. told, told = told,
     code = errors.system_code(number), quiet = number == EPIPE, broken_pipe = number == EPIPE,
   }
 end
@@ -62,7 +63,7 @@ local function write_all(file, path, fill)
     -- The library returns what the world can cause; only a reader that has
     -- gone still ends what is being done.
     if not errors.is_failure(done) or done.broken_pipe then error(done, 0) end
-    return nil, done.message, done.code
+    return nil, done.told or done.message, done.code
   end
   if done == nil then
     file:close()

@@ -90,14 +90,27 @@ end
 local ZIP_HEADER <const> = 30
 local STORED <const>, DEFLATED <const> = 0, 8
 
+-- The packed size of an entry that says in an extra field that it is large.
+local function large_size(extra)
+  local at = 1
+  while at + 4 <= #extra do
+    local id, size, body = ("<I2 I2"):unpack(extra, at)
+    if id == 1 and size >= 16 and #extra >= body + 15 then
+      return (("<i8"):unpack(extra, body + 8))
+    end
+    at = body + size
+  end
+end
+
 local function zip_entry(source)
   local header <const> = source.input:read(ZIP_HEADER)
   if header == nil or #header < ZIP_HEADER or header:sub(1, 4) ~= "PK\3\4" then return nil end
-  local flags, method, packed_size, name_length, extra_length =
-    ("<I2 I2 xxxx xxxx I4 xxxx I2 I2"):unpack(header, 7)
+  local flags, method, sum, packed_size, name_length, extra_length =
+    ("<I2 I2 xxxx I4 I4 xxxx I2 I2"):unpack(header, 7)
   local name <const> = name_length > 0 and source.input:read(name_length) or ""
-  source.input:skip(extra_length)
-  return { name = name, method = method, size = packed_size,
+  local extra <const> = extra_length > 0 and source.input:read(extra_length) or ""
+  if packed_size == 0xffffffff then packed_size = math.max(0, large_size(extra) or packed_size) end
+  return { name = name, method = method, size = packed_size, sum = sum,
     encrypted = flags & 1 ~= 0, described = flags & 8 ~= 0 }
 end
 
@@ -129,59 +142,116 @@ local READABLE <const> = {
   legacy = true, perf_script = true, cpu_words = true, speedscope = true, cpuprofile = true,
 }
 
--- The first entry that is something sonde reads.
-local function unpack_zip(source)
-  source.packed = "zip"
-  local first_kind
-  while true do
-    local entry <const> = zip_entry(source)
-    if entry == nil then break end
-    local begun, message, code, hint = begin_entry(source, entry)
-    if not begun then return nil, message, code, hint end
-    local kind <const> = look(source)
-    if READABLE[kind] then
-      source.entry = entry.name
-      return kind
-    end
-    if kind ~= "empty" then first_kind = first_kind or kind end
-    end_entry(source, entry)
-  end
-  return source:fail("a zip without a trace or profile in it"
-    .. (first_kind and (": the first entry is " .. detect.describe(first_kind, "it")) or ""),
-    "not_nettrace")
-end
-
 local function quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- xz reads a file; what came another way is written to one first.
-local function spill(source)
-  local path <const> = os.tmpname()
-  local file <close> = assert(io.open(path, "wb"))
-  repeat
-    local piece, message, code = source.input:read(1 << 16)
-    if piece then file:write(piece) end
-    if code then
-      os.remove(path)
-      return nil, message, code
-    end
-  until piece == nil
-  return path
+-- What unpacks once, for what is packed twice.
+local REPACK <const> = {
+  gzip = "gzip -dc %s | sonde top -", xz = "xz -dc %s | sonde top -",
+  zip = "unzip -p %s | sonde top -",
+}
+
+-- The next entry of these kinds, begun. Without one what was seen instead.
+local function find_entry(source, kinds)
+  local seen
+  while true do
+    local entry <const> = zip_entry(source)
+    if entry == nil then return nil, seen end
+    local begun, message, code, hint = begin_entry(source, entry)
+    if not begun then return nil, { message, code, hint } end
+    entry.kind = look(source)
+    if kinds[entry.kind] then return entry end
+    if entry.kind ~= "empty" then seen = seen or entry end
+    end_entry(source, entry)
+  end
 end
 
+-- The first entry that is something sonde reads.
+local function unpack_zip(source)
+  source.packed = "zip"
+  local entry, seen = find_entry(source, READABLE)
+  if entry then
+    source.entry, source.zipped = entry.name, entry
+    return entry.kind
+  end
+  if seen and seen[1] then return nil, table.unpack(seen, 1, 3) end
+  local what, hint = "a zip without a trace or profile in it", nil
+  if seen then
+    what = ("%s: the first entry, '%s', is %s"):format(what, seen.name,
+      (detect.describe(seen.kind, "it")))
+    hint = detect.is_packed(seen.kind) and REPACK.zip:format(quote(source.name)) or nil
+  end
+  return source:fail(what, "not_nettrace", hint)
+end
+
+-- The sum of an entry that was read to its end, where it stands: before the
+-- data or behind it, there perhaps after a mark.
+local function sum_of(source, entry)
+  if not entry.described then return entry.sum end
+  source.input:plain()
+  local ahead <const> = source.input:peek(8)
+  local at <const> = ahead and ahead:sub(1, 4) == "PK\7\8" and 5 or 1
+  return ahead and #ahead >= at + 3 and ("<I4"):unpack(ahead, at) or nil
+end
+
+local TRACES <const> = { nettrace = true, pprof = true }
+
+-- What is wrong with a zip's entry that was read, or with those behind it.
+local function check_zip(source)
+  local entry <const> = source.zipped
+  source.zipped = nil
+  if entry == nil or source.input:peek(1) ~= "" then return true end
+  local sum <const> = source.input:sum()
+  local told <const> = sum_of(source, entry)
+  if told and told ~= sum then
+    return false, ("%s: the zip's entry '%s' is damaged: its checksum is wrong"):format(
+      source.name, entry.name), "malformed"
+  end
+  end_entry(source, entry)
+  local other <const> = find_entry(source, TRACES)
+  if other == nil then return true end
+  return true, ("%s: the zip holds '%s' as well: only '%s' is read"):format(source.name,
+    other.name, entry.name)
+end
+
+-- A file that is removed when the block ends that holds it.
+local Temporary <const> = {
+  __close = function(self)
+    if self.path then os.remove(self.path) end
+  end,
+}
+
+-- xz reads a file; what came another way is written to one first. On failure
+-- the second value says why.
+local function spill(source, temporary)
+  local made, path = pcall(os.tmpname)
+  if not made then return nil, "no temporary file: " .. path end
+  temporary.path = path
+  local file <close>, why = io.open(path, "wb")
+  if file == nil then return nil, why end
+  while true do
+    local piece, message, code = source.input:read(1 << 16)
+    if code then return nil, message end
+    if piece == nil then return file:flush() end
+    local written, words = file:write(piece)
+    if not written then return nil, ("%s: %s"):format(path, words) end
+  end
+end
+
+-- Its output begins when xz has opened the file, which may be removed then.
 local function unpack_xz(source)
   source.packed = "xz"
   if not os.execute("command -v xz >/dev/null 2>&1") then
     return source:fail("packed by xz, and the program xz is not installed", "unavailable",
       "apt-get install xz-utils")
   end
-  local path = source.path
-  if path == nil then
-    local spilled, message, code = spill(source)
-    if spilled == nil then return nil, message, code end
-    path, source.temporary = spilled, spilled
+  local temporary <close> = setmetatable({}, Temporary)
+  if source.path == nil then
+    local spilled, why = spill(source, temporary)
+    if not spilled then return source:fail("cannot unpack xz: " .. why, "unavailable") end
   end
+  local path <const> = source.path or temporary.path
   source.xz = assert(io.popen(("xz -dc <%s 2>/dev/null"):format(quote(path)), "r"))
   source.input:close()
   source.input = core.input(source.xz, source.name)
@@ -203,23 +273,24 @@ function Source:kind(others)
   if READABLE[kind] or others and others[kind] then return kind end
   local what, advice = detect.describe(kind, self.name)
   if self.packed then what = ("inside its %s: %s"):format(self.packed, what) end
+  if detect.is_packed(kind) then advice = REPACK[self.packed]:format(quote(self.name)) end
   return self:fail(what, "not_nettrace", advice)
 end
 
 --- Closes everything that was opened; says what went wrong in unpacking.
 -- @treturn boolean true when all was well
--- @treturn ?string message
+-- @treturn ?string message; beside true it tells what was not looked at
 -- @treturn ?string code
 function Source:close()
+  local well, message, code = check_zip(self)
   self.input:close()
   for _, file in ipairs(self.closes) do file:close() end
   self.closes = {}
   local _, how, status
   if self.xz then _, how, status = self.xz:close() end
-  if self.temporary then os.remove(self.temporary) end
-  self.xz, self.temporary = nil, nil
+  self.xz = nil
   -- Ended by a signal it was we who stopped reading.
-  if how ~= "exit" or status == 0 then return true end
+  if how ~= "exit" or status == 0 then return well, message, code end
   return false, self.name .. ": the xz data is damaged or ends too early", "truncated"
 end
 

@@ -393,6 +393,24 @@ function common.checked(args, env, run)
   end)(env.out))
 end
 
+local function inputs_of(args)
+  if type(args.input) == "table" then return args.input end
+  return args.input and { args.input } or { args.before, args.after }
+end
+
+-- A recording that its own picture replaces cannot be made again.
+local function refuse_own_input(args)
+  local core <const> = require "sonde.c.core"
+  local kind, output <const> = core.path_info(args.output)
+  if kind ~= "file" then return end
+  for _, path in ipairs(inputs_of(args)) do
+    local input_kind, input <const> = core.path_info(path)
+    if input_kind == "file" and input == output then
+      errors.usage(("-o: '%s' is the input, which would be lost"):format(args.output))
+    end
+  end
+end
+
 -- Writes to where the arguments say: a file, or `env.out`.
 local function write_to(args, what, env, write)
   write = checked(args, what, write)
@@ -400,6 +418,7 @@ local function write_to(args, what, env, write)
     common.check(write(env.out))
     return
   end
+  refuse_own_input(args)
   local files <const> = require "sonde.base.files"
   local done, message, code = files.write(args.output, write)
   if not done then fail("cannot write: " .. message, code) end
@@ -421,7 +440,9 @@ function common.write_rows(rows, args, env)
     end
     return true
   end)
-  if n == 0 then return errors.exit.empty end
+  if n > 0 then return end
+  env:say((inputs_of(args)[1] or "no input") .. ": nothing to list")
+  return errors.exit.empty
 end
 
 --- Writes a report to where the arguments say: `output`, or `env.out`.

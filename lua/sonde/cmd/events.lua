@@ -15,22 +15,13 @@ local function event_line(line)
     name ~= "" and name or id, payload)
 end
 
-local function write_text(found, env)
-  for lines in function() return found:text() end do
-    for line in lines:gmatch("[^\n]+") do env.out:write(event_line(line)) end
-  end
-end
-
-local function write_json(found, env)
-  for lines in function() return found:text() end do env.out:write(lines) end
+local function write_text(lines, env)
+  for line in lines:gmatch("[^\n]+") do env.out:write(event_line(line)) end
 end
 
 -- The same lines with pseudonyms.
-local function redacted(found, redactor)
-  return { text = function()
-    local lines <const> = found:text()
-    return lines and lines:gsub("[^\n]+", function(line) return redactor:event_line(line) end)
-  end }
+local function redacted(lines, redactor)
+  return (lines:gsub("[^\n]+", function(line) return redactor:event_line(line) end))
 end
 
 local function finish(found, path, env)
@@ -60,10 +51,12 @@ return common.verb {
     local module <const> = require "sonde.dotnet.events"
     local opts <const> = common.options_of(module, args)
     local found <const> = common.opened(module.open_json(args.input, opts))
-    local write <const> = args.json and write_json or write_text
     local redactor <const> = common.redactor(args)
     common.checked(args, env, function(inner)
-      write(redactor and redacted(found, redactor) or found, inner)
+      found:pass(function(lines)
+        if redactor then lines = redacted(lines, redactor) end
+        if args.json then inner.out:write(lines) else write_text(lines, inner) end
+      end)
     end)
     return finish(found, args.input, env)
   end,

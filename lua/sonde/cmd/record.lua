@@ -103,9 +103,9 @@ local function stop_at_event(args, stop)
     end
   end
   if args["until"] == nil then return end
-  local pattern <const> = require("rex_pcre2").new(args["until"])
+  local matches <const> = require("sonde.base.pattern").matcher(args["until"], "until")
   local function want(provider, name, id)
-    return pattern:find(provider .. "/" .. (name ~= "" and name or tostring(id))) ~= nil
+    return matches(provider .. "/" .. (name ~= "" and name or tostring(id)))
   end
   return want, stop
 end

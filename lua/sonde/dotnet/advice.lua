@@ -22,6 +22,7 @@ local percent <const> = advice.percent
 -- @treturn string begins with ": "
 function advice.why_unresolved(trace, facts)
   local counts <const> = trace.core:counts()
+  if trace.code == "limit" then return ": reading ended at the limit on memory" end
   if trace.version == 6 and #trace.core:processes() > 0 then
     return ": no symbol was recorded for them"
   end
@@ -46,6 +47,7 @@ local function add(list, severity, text, try)
 end
 
 local function on_damage(list, trace, counts)
+  if trace.outside then add(list, "error", trace.outside) end
   if counts.truncated then
     add(list, "error", ("the file ends early at byte %d: its end is missing, what came before"
       .. " is shown"):format(counts.bytes),

@@ -32,20 +32,21 @@ Events.__name = "sonde.events"
 -- The function that the reader asks once per type of event.
 local function want_of(opts)
   if opts.provider == nil and opts.name == nil and opts.id == nil then return nil end
-  local rex <const> = require "rex_pcre2"
-  local provider <const> = opts.provider and rex.new(opts.provider)
-  local name <const> = opts.name and rex.new(opts.name)
+  local pattern <const> = require "sonde.base.pattern"
+  local provider <const> = opts.provider and pattern.matcher(opts.provider, "provider")
+  local name <const> = opts.name and pattern.matcher(opts.name, "name")
   return function(its_provider, its_name, its_id)
-    return (provider == nil or provider:find(its_provider) ~= nil)
-      and (name == nil or name:find(its_name) ~= nil)
+    return (provider == nil or provider(its_provider))
+      and (name == nil or name(its_name))
       and (opts.id == nil or opts.id == its_id)
   end
 end
 
-local function core_options(opts, json)
+local function core_options(opts, write)
   return {
-    want = want_of(opts), json = json, stacks = opts.stacks, limit = opts.limit,
-    from_ns = opts.from, to_ns = opts.to, thread = opts.thread, most = opts.n,
+    want = want_of(opts), json = write ~= nil, write = write, stacks = opts.stacks,
+    limit = opts.limit, from_ns = opts.from, to_ns = opts.to, thread = opts.thread,
+    most = opts.n,
   }
 end
 
@@ -54,9 +55,12 @@ local function start(from, opts, json)
   if source == nil then return nil, message, code end
   local kind, why, reason, hint = source:kind()
   if kind == "nettrace" then
-    local reader, refused, refusal = core.events(core_options(opts, json))
+    local self <const> = setmetatable({ source = source, n = opts.n }, Events)
+    local write <const> = json and function(lines) self.write(lines) end or nil
+    local reader, refused, refusal = core.events(core_options(opts, write))
     if reader == nil then return source:fail(refused, refusal) end
-    return setmetatable({ source = source, reader = reader, n = opts.n }, Events)
+    self.reader = reader
+    return self
   end
   source:close()
   if kind == nil then return nil, why, reason, hint end
@@ -79,7 +83,7 @@ end
 --- Opens the events of a trace as lines of JSON.
 -- @param from as for `sonde.open`
 -- @tparam ?table opts as for `events.open`
--- @treturn ?Events whose `text` gives the lines
+-- @treturn ?Events whose `pass` gives the lines
 -- @treturn ?string message
 -- @treturn ?string code
 -- @treturn ?string hint
@@ -106,7 +110,7 @@ local function more(self)
   if taken == 0 then _, message, code = self.reader:finish() end
   keep(self, message, code)
   local unpacked, why, reason = self.source:close()
-  if not unpacked and not enough then keep(self, why, reason) end
+  if why and (unpacked or not enough) then keep(self, why, reason) end
   return true
 end
 
@@ -121,15 +125,15 @@ function Events:__call()
   return self.reader:next()
 end
 
---- The next lines of JSON.
--- @treturn ?string one or more whole lines; nil at the end
-function Events:text()
-  while more(self) do
-    local text <const> = self.reader:take_json()
-    if text ~= "" then return text end
-  end
-  local rest <const> = self.reader:take_json()
-  return rest ~= "" and rest or nil
+--- Passes all lines of JSON on.
+-- @tparam function write is called with some whole lines at a time
+function Events:pass(write)
+  self.write = write
+  repeat
+    local more_to_come <const> = more(self)
+    local lines <const> = self.reader:take_json()
+    if lines ~= "" then write(lines) end
+  until not more_to_come
 end
 
 --- What went wrong in reading, once the end was reached.

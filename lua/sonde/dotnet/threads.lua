@@ -1,11 +1,16 @@
 --- Which threads of a trace an option names.
 -- @module sonde.dotnet.threads
+local pattern <const> = require "sonde.base.pattern"
+
 local threads = {}
 
 -- A number is an id; made-up names hold ids too, so it is not looked for there.
-local function matches(rex, pattern, id, name)
-  if pattern:find("^%d+$") then return pattern == ("%d"):format(id) end
-  return name ~= nil and rex.find(name, pattern) ~= nil
+local function matcher(source)
+  if source:find("^%d+$") then
+    return function(id) return source == ("%d"):format(id) end
+  end
+  local matches <const> = pattern.matcher(source)
+  return function(_, name) return name ~= nil and matches(name) end
 end
 
 local function thread_name(row)
@@ -22,14 +27,15 @@ end
 function threads.mask(trace, opts)
   local wanted <const> = opts.thread and #opts.thread > 0 and opts.thread or nil
   if wanted == nil and opts.process == nil then return nil end
-  local rex <const> = require "rex_pcre2"
-  local bytes = {}
+  local of_process <const> = opts.process and matcher(opts.process)
+  local of_threads, bytes = {}, {}
+  for i, source in ipairs(wanted or {}) do of_threads[i] = matcher(source) end
   for i, row in ipairs(trace:threads()) do
     local kept = opts.process == nil
-      or row.process ~= nil and matches(rex, opts.process, row.process, row.process_name)
+      or row.process ~= nil and of_process(row.process, row.process_name)
     local hit = wanted == nil
-    for _, pattern in ipairs(wanted or {}) do
-      hit = hit or matches(rex, pattern, row.id, thread_name(row))
+    for _, matches in ipairs(of_threads) do
+      hit = hit or matches(row.id, thread_name(row))
     end
     bytes[i] = kept and hit and "\1" or "\0"
   end

@@ -74,7 +74,23 @@ end
 
 local FATAL <const> = { not_nettrace = true, unsupported_version = true }
 
--- Reads a source into a new userdata. Without one nothing could be read.
+-- What failed in getting at the bytes: a disk, or what they are packed in.
+local function input_failure(source, userdata)
+  local ahead, message, code = source.input:peek(1)
+  if ahead ~= nil then return nil end
+  return ("%s; %d events read"):format(message, userdata:counts().events), code
+end
+
+-- A message with the source's name in front, which some have already.
+local function named(source, message)
+  if message == nil or message:sub(1, #source.name + 1) == source.name .. ":" then
+    return message
+  end
+  return ("%s: %s"):format(source.name, message)
+end
+
+-- Reads a source into a new userdata. Without one nothing could be read. The
+-- last value is true when it was not the stream that failed.
 local function decode(source, opts)
   local userdata, refused, refusal = core.trace {
     groups = opts.groups or nil, timeline = opts.timeline, from_ns = opts.from, to_ns = opts.to,
@@ -88,20 +104,24 @@ local function decode(source, opts)
     if FATAL[reason] then return nil, why, reason end
     if code == nil or reason == "limit" then message, code = why, reason end
   end
+  if message and code ~= "limit" then
+    local broken, cause <const> = input_failure(source, userdata)
+    if broken then return userdata, broken, cause, true end
+  end
   local said, kind <const> = shortcoming(userdata)
   if code == nil or code == "truncated" or code == "malformed" then
     message, code = said or message, kind or code
   end
-  return userdata, message, code
+  return userdata, message, code, code == "limit"
 end
 
 local HINTS <const> = {
   truncated = "sonde inspect %s", malformed = "sonde inspect %s",
 }
 
-local function hint_for(code, name)
+local function hint_for(code, path)
   if code == "limit" then return "--limit 4GiB" end
-  return HINTS[code] and HINTS[code]:format(name)
+  return path and HINTS[code] and HINTS[code]:format(path)
 end
 
 -- The object of a userdata that has been read to its end.
@@ -126,7 +146,7 @@ function trace.adopt(userdata, source)
   if message == nil then message, code = source.message, source.code end
   if message then message = ("%s: %s"):format(source.name, message) end
   return wrap(userdata, source, source.opts or {}, message, code), message, code,
-    hint_for(code, source.name)
+    hint_for(code, source.path)
 end
 
 --- Reads a trace.
@@ -145,11 +165,12 @@ function trace.read(source, opts)
     if opts.view == "oncpu" then more.timeline = true end
     opts = more
   end
-  local userdata, message, code = decode(source, opts)
-  if message then message = ("%s: %s"):format(source.name, message) end
-  local hint <const> = hint_for(code, source.name)
+  local userdata, message, code, outside = decode(source, opts)
+  message = named(source, message)
+  local hint <const> = hint_for(code, source.path)
   if userdata == nil then return nil, message, code, hint end
   local self <const> = wrap(userdata, source, opts, message, code)
+  if outside then self.outside = message end
   return self, message, code, hint
 end
 

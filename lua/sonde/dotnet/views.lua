@@ -97,7 +97,7 @@ local function instead(trace)
   for _, type in ipairs(trace:types()) do
     if type.count > 0 and not seen[type.provider] then
       seen[type.provider] = true
-      names[#names + 1] = type.provider
+      names[#names + 1] = type.provider ~= "" and type.provider or "?"
     end
   end
   if #names == 0 then return "it has no events at all" end

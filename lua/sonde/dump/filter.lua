@@ -25,9 +25,9 @@ end
 -- @treturn ?table
 function filter.matcher(pattern)
   if pattern == nil then return nil end
-  local regex <const> = require("rex_pcre2").new(pattern)
+  local matches <const> = require("sonde.base.pattern").matcher(pattern)
   return setmetatable({}, { __index = function(self, subject)
-    local hit <const> = regex:find(subject) ~= nil
+    local hit <const> = matches(subject)
     self[subject] = hit
     return hit
   end })

@@ -97,6 +97,13 @@ local function describe_processes(trace)
   return json.array(list)
 end
 
+-- Times of a damaged trace may lie further apart than an integer holds.
+local function length_of(counts)
+  if counts.events == 0 then return 0 end
+  local length <const> = counts.last_ns - counts.first_ns
+  return length >= 0 and length or math.maxinteger
+end
+
 local function add_stream(facts, trace, counts)
   local _, providers = by_provider(trace)
   facts.events, facts.events_by_provider = counts.events, json.object(providers)
@@ -107,8 +114,9 @@ local function add_stream(facts, trace, counts)
   facts.losses = json.array(trace:losses())
   facts.sequence_points, facts.disordered = counts.sequence_points, counts.disordered
   facts.truncated, facts.ended = counts.truncated, counts.ended
-  facts.duration_ns = counts.events > 0 and counts.last_ns - counts.first_ns or 0
+  facts.duration_ns = length_of(counts)
   facts.warnings, facts.errors = problems_of(trace, "warning"), problems_of(trace, "error")
+  if trace.outside then table.insert(facts.errors, 1, { text = trace.outside }) end
 end
 
 local function add_runtime(facts, trace, counts)
@@ -185,7 +193,7 @@ local function put_process(to, trace, info)
 end
 
 local function put_time(to, info, counts)
-  local length <const> = counts.events > 0 and counts.last_ns - counts.first_ns or 0
+  local length <const> = length_of(counts)
   local start <const> = info.wall_ns and wall_time(info.wall_ns):gsub("T", " "):gsub("Z", " UTC")
     or "at an unknown time (the header has an impossible one)"
   line(to, "recorded", "%s, for %s", start, units.duration(length))

@@ -95,9 +95,9 @@ local function write_file(to, about, name, file, nodes, opts)
 end
 
 local function matching(about, pattern)
-  local regex <const>, found = require("rex_pcre2").new(pattern), {}
+  local matches <const>, found = require("sonde.base.pattern").matcher(pattern), {}
   for _, node in ipairs(trim.graph(about, OPTIONS, SHAPE).nodes) do
-    if regex:find(node.function_name) then found[#found + 1] = node end
+    if matches(node.function_name) then found[#found + 1] = node end
   end
   return found
 end

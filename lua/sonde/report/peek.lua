@@ -3,7 +3,7 @@
 local context <const> = require "sonde.report.context"
 local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
-local rex <const> = require "rex_pcre2"
+local pattern <const> = require "sonde.base.pattern"
 local scope <const> = require "sonde.report.scope"
 local text <const> = require "sonde.base.text"
 local trim <const> = require "sonde.report.trim"
@@ -26,9 +26,9 @@ local function look(profile, opts)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
   local all <const> = trim.graph(about, opts, { edges = true }).nodes
-  local regex <const>, found = rex.new(opts.pattern), {}
+  local matches <const>, found = pattern.matcher(opts.pattern), {}
   for _, node in ipairs(all) do
-    if regex:find(node.name) then found[#found + 1] = node end
+    if matches(node.name) then found[#found + 1] = node end
   end
   if #found == 0 then
     return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "not_found"

@@ -102,9 +102,9 @@ local function look(profile, opts)
   if about == nil then return nil, message, code end
   local found <const> = collect(profile, about.index, opts.unit)
   if opts.pattern then
-    local regex <const> = require("rex_pcre2").new(opts.pattern)
+    local matches <const> = require("sonde.base.pattern").matcher(opts.pattern)
     for key in pairs(found) do
-      if not regex:find(key) then found[key] = nil end
+      if not matches(key) then found[key] = nil end
     end
   end
   if next(found) == nil then return nil, "no sample has a label", "no_samples" end
