@@ -146,19 +146,28 @@ sanitize-run: all
 	$(Q)$(PRELOAD) SONDE_GC_STRESS=1 $(BUSTED)
 	$(Q)$(PRELOAD) SONDE_GC_EVERY_CALL=1 $(BUSTED) $(BINDING_SPECS)
 
-# Each decoder alone, without Lua, seeded with the traces of the suite.
+# Each decoder alone, without Lua, seeded with the traces of the suite. What
+# they share is compiled once.
+FUZZ_FLAGS = -std=c11 -O1 -g -Isrc -fsanitize=address,undefined \
+             -fno-sanitize-recover=undefined
+FUZZ_OBJECTS = $(PURE:src/%.c=$(BUILD)/fuzz/obj/%.o)
+
 fuzz:
 	$(Q)sh .ci/install run fuzz
+	$(SUBMAKE) $(FUZZERS:%=$(BUILD)/fuzz/%)
 	$(Q)set -e; for name in $(FUZZERS); do \
-	  $(MAKE) --no-print-directory $(BUILD)/fuzz/$$name; \
 	  sh spec/c/fuzz.sh $(BUILD)/fuzz/$$name $(FUZZ_SECONDS); \
 	done
 
-$(BUILD)/fuzz/%: spec/c/fuzz_%.c $(PURE) $(wildcard src/*/*.h src/*/*.def)
+$(BUILD)/fuzz/obj/%.o: src/%.c
+	$(call say,CLANG,$<)
+	@mkdir -p $(@D)
+	$(Q)clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/%: spec/c/fuzz_%.c $(FUZZ_OBJECTS)
 	$(call say,FUZZ,$*)
 	@mkdir -p $(@D)
-	$(Q)clang -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=undefined -Isrc -o $@ $< $(PURE) $(LIBS)
+	$(Q)clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(FUZZ_OBJECTS) $(LIBS)
 
 bench:
 	$(Q)sh .ci/install run
@@ -182,4 +191,4 @@ install: all
 clean:
 	$(Q)rm -rf $(BUILD)
 
--include $(OBJECTS:.o=.d) $(LINTED:.o=.d)
+-include $(OBJECTS:.o=.d) $(LINTED:.o=.d) $(FUZZ_OBJECTS:.o=.d)

@@ -52,7 +52,7 @@ local function write_samples()
     local value <const> = random(5)
     n = n + 1
     buffer[n] = bytes(2, bytes(1, table.concat(stack))
-      .. bytes(2, varint(value) .. varint(value * 10000000)))
+      .. number(2, value) .. number(2, value * 10000000))
     if n == 4096 then
       out:write(table.concat(buffer, "", 1, n))
       n = 0

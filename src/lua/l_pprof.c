@@ -59,7 +59,7 @@ static int read_input(lua_State *L) {
   if (r == NULL) return aux_no_memory(L);
   int status = feed_all(r, in);
   if (status == 0 || is_lenient) *place = pprof_finish(r, is_lenient, &error);
-  pprof_release(r);
+  else pprof_release(r);
   if (*place != NULL) return 1;
   if (status != 0) return input_fail(L, in);
   return aux_fail(L, error.code, "%s", error.text);
@@ -84,7 +84,7 @@ static int push_buffer(lua_State *L) {
 /* p:encode{ gzip = true }: the bytes of a pprof file. */
 static int encode(lua_State *L) {
   static const char *const names[] = {"gzip", NULL};
-  struct profile *p = profile_check(L, 1)->profile;
+  struct profile *p = profile_check_any(L, 1)->profile;
   struct buffer out;
   lua_settop(L, 2);
   aux_check_options(L, 2, names);

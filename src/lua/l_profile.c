@@ -6,15 +6,23 @@
 #include <string.h>
 
 #include "lua/l_core.h"
+#include "profile/later.h"
 
 struct profile **profile_push(lua_State *L) {
   struct profile_box *box = aux_new(L, PROFILE_CLASS, sizeof *box);
   return &box->profile;
 }
 
-struct profile_box *profile_check(lua_State *L, int arg) {
+struct profile_box *profile_check_any(lua_State *L, int arg) {
   struct profile_box *box = luaL_checkudata(L, arg, PROFILE_CLASS);
   luaL_argcheck(L, box->profile != NULL, arg, "closed profile");
+  return box;
+}
+
+struct profile_box *profile_check(lua_State *L, int arg) {
+  struct profile_box *box = profile_check_any(L, arg);
+  if (box->profile->source != NULL && profile_resolve(box->profile) != 0)
+    luaL_error(L, "not enough memory, or the limit was reached");
   return box;
 }
 
@@ -106,7 +114,7 @@ const uint8_t *profile_mask_option(lua_State *L, int arg, const char *name,
 }
 
 static int profile_types(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   lua_createtable(L, (int)p->n_types, 0);
   for (uint32_t i = 0; i < p->n_types; i++) {
     push_type(L, p, &p->types[i]);
@@ -116,7 +124,7 @@ static int profile_types(lua_State *L) {
 }
 
 static int profile_info(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   lua_createtable(L, 0, 10);
   aux_set_integer(L, "time_ns", p->time_nanos);
   aux_set_integer(L, "duration_ns", p->duration_nanos);
@@ -149,7 +157,7 @@ static void push_mapping(lua_State *L, const struct profile *p,
 }
 
 static int profile_mappings(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   lua_createtable(L, (int)p->n_mappings, 0);
   for (uint32_t i = 0; i < p->n_mappings; i++) {
     push_mapping(L, p, &p->mappings[i]);
@@ -186,7 +194,7 @@ static void set_frame(lua_State *L, const struct profile *p, int base,
 }
 
 static int profile_frames_table(lua_State *L) {
-  struct profile_box *box = profile_check(L, 1);
+  struct profile_box *box = profile_check_any(L, 1);
   const struct profile *p = box->profile;
   const struct frames *f = profile_frames(box);
   if (f == NULL) return aux_no_memory(L);
@@ -276,7 +284,7 @@ static int profile_samples(lua_State *L) {
 }
 
 static int profile_label_sets(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   lua_createtable(L, (int)p->labels.count, 0);
   for (uint32_t i = 0; i < p->labels.count; i++) {
     push_labels(L, p, i);
@@ -290,7 +298,7 @@ static int profile_label_sets(lua_State *L) {
 }
 
 static int profile_total(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   int saturated = 0;
   lua_settop(L, 3);
   if (p->n_types == 0 && lua_isnil(L, 2)) {
@@ -304,7 +312,7 @@ static int profile_total(lua_State *L) {
 }
 
 static int profile_len(lua_State *L) {
-  lua_pushinteger(L, profile_check(L, 1)->profile->n_samples);
+  lua_pushinteger(L, profile_check_any(L, 1)->profile->n_samples);
   return 1;
 }
 

@@ -25,8 +25,13 @@ struct profile_box {
 */
 struct profile **profile_push(lua_State *L);
 
-/* The box of an argument; raises when it is none or closed. */
+/*
+** The box of an argument; raises when it is none or closed, or when memory for
+** its stacks was refused. The other one leaves stacks that are still to come
+** (profile/later.h) where they are.
+*/
 struct profile_box *profile_check(lua_State *L, int arg);
+struct profile_box *profile_check_any(lua_State *L, int arg);
 
 /* The numbering of a profile's frames; NULL when memory was refused. */
 const struct frames *profile_frames(struct profile_box *box);

@@ -297,7 +297,7 @@ static int profile_graph(lua_State *L) {
     "type", "by", "edges", "mean", "keep", "node_of", "tags", "modules",
     "detail", "bare", NULL
   };
-  struct profile_box *box = profile_check(L, 1);
+  struct profile_box *box = profile_check_any(L, 1);
   struct profile *p = box->profile;
   lua_settop(L, 2);
   aux_check_options(L, 2, names);
@@ -428,7 +428,7 @@ static int profile_calltree(lua_State *L) {
 ** difference with a marked base only the base's samples count.
 */
 static int profile_whole(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   int saturated = 0;
   lua_settop(L, 3);
   luaL_argcheck(L, p->n_types > 0, 1, "profile without sample types");

@@ -49,7 +49,7 @@ static void push_location(lua_State *L, const struct profile *p,
 ** line first.
 */
 static int locations(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   lua_createtable(L, (int)p->n_locations, 0);
   for (uint32_t i = 0; i < p->n_locations; i++) {
     push_location(L, p, &p->locations[i]);
@@ -71,7 +71,7 @@ static void push_label(lua_State *L, const struct profile *p,
 
 /* p:label_rows(): each label set as a list of { key, value, unit }. */
 static int label_rows(lua_State *L) {
-  const struct profile *p = profile_check(L, 1)->profile;
+  const struct profile *p = profile_check_any(L, 1)->profile;
   const struct label_table *t = &p->labels;
   lua_createtable(L, (int)t->count, 0);
   for (uint32_t i = 0; i < t->count; i++) {
@@ -111,7 +111,7 @@ static int push_names(lua_State *L) {
 
 /* p:frame_names(by): what a table with rows for 'by' calls each frame. */
 static int frame_names(lua_State *L) {
-  struct profile *p = profile_check(L, 1)->profile;
+  struct profile *p = profile_check_any(L, 1)->profile;
   enum nodes_by by = profile_by_check(L, 2);
   struct names_job job;
   int status = nodes_init(&job.nodes, p, by, 0);

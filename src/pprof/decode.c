@@ -1,4 +1,5 @@
 #include "pprof/decode.h"
+#include "pprof/later.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -287,30 +288,65 @@ static void explain_concatenation(const struct decode *d) {
            (unsigned long long)(d->second_table - d->base));
 }
 
-static void id_map_free(struct budget *b, struct id_map *map) {
+void decode_free_ids(struct budget *b, struct id_map *map) {
   budget_free(b, map->dense, map->dense_cap, sizeof *map->dense);
   budget_free(b, map->ids, map->ids_cap, sizeof *map->ids);
   index_free(&map->index);
 }
 
+static void decode_begin(struct decode *d, const uint8_t *data, size_t size,
+                         size_t limit, struct pprof_error *error) {
+  memset(d, 0, sizeof *d);
+  d->base = data;
+  d->size = size;
+  d->error = error;
+  budget_init(&d->budget, limit);
+  index_init(&d->mappings.index, &d->budget);
+  index_init(&d->functions.index, &d->budget);
+  index_init(&d->locations.index, &d->budget);
+  d->profile = profile_new(limit);
+}
+
+/* The profile, or NULL after a failure. */
+static struct profile *decode_end(struct decode *d, int status) {
+  struct budget *b = &d->budget;
+  budget_free(b, d->strings, d->strings_cap, sizeof *d->strings);
+  budget_free(b, d->comments, d->comments_cap, sizeof *d->comments);
+  decode_free_ids(b, &d->mappings);
+  decode_free_ids(b, &d->functions);
+  decode_free_ids(b, &d->locations);
+  if (status == 0) return d->profile;
+  explain_concatenation(d);
+  profile_free(d->profile);
+  return NULL;
+}
+
 struct profile *decode_message(const uint8_t *data, size_t size,
                                size_t limit, int is_lenient,
                                struct pprof_error *error) {
-  struct decode d = {.base = data, .size = size, .error = error,
-                     .is_lenient = is_lenient};
-  budget_init(&d.budget, limit);
-  index_init(&d.mappings.index, &d.budget);
-  index_init(&d.functions.index, &d.budget);
-  index_init(&d.locations.index, &d.budget);
-  d.profile = profile_new(limit);
+  struct decode d;
+  decode_begin(&d, data, size, limit, error);
+  d.is_lenient = is_lenient;
+  return decode_end(&d, d.profile == NULL ? decode_no_memory(&d)
+                                          : decode_all(&d));
+}
+
+struct profile *decode_message_later(const uint8_t *data, size_t size,
+                                     size_t limit, void *memory,
+                                     void (*release)(void *memory),
+                                     struct pprof_error *error) {
+  struct decode d;
+  decode_begin(&d, data, size, limit, error);
+  d.is_later = 1;
   int status = d.profile == NULL ? decode_no_memory(&d) : decode_all(&d);
-  budget_free(&d.budget, d.strings, d.strings_cap, sizeof *d.strings);
-  budget_free(&d.budget, d.comments, d.comments_cap, sizeof *d.comments);
-  id_map_free(&d.budget, &d.mappings);
-  id_map_free(&d.budget, &d.functions);
-  id_map_free(&d.budget, &d.locations);
-  if (status == 0) return d.profile;
-  explain_concatenation(&d);
-  profile_free(d.profile);
-  return NULL;
+  if (status == 0 && d.later != NULL) {
+    later_take_ids(d.later, &d.locations, &d.budget);
+    later_keep(d.later, memory, release);
+    d.profile->source = later_source(d.later);
+  }
+  else later_free(d.later);
+  int is_kept = status == 0 && d.later != NULL;
+  struct profile *p = decode_end(&d, status);
+  if (p != NULL && !is_kept) release(memory);
+  return p;
 }

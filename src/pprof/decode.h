@@ -53,6 +53,8 @@ struct decode {
   const uint8_t *row_start;
   const uint8_t *second_table;          /* a second "", or NULL */
   struct pprof_error *error;
+  struct later *later;   /* takes the stacks, or NULL */
+  int is_later;          /* make one */
   int is_lenient;        /* drop damaged rows instead of giving up */
   struct {
     const char *kind;    /* NULL for what is outside of rows */
@@ -66,6 +68,18 @@ struct decode {
 struct profile *decode_message(const uint8_t *data, size_t size,
                                size_t limit, int is_lenient,
                                struct pprof_error *error);
+
+/*
+** The same, but the stacks stay in 'data' until somebody needs them: 'memory'
+** is released by 'release' when they were taken or the profile is freed, and
+** not at all when this fails.
+*/
+struct profile *decode_message_later(const uint8_t *data, size_t size,
+                                     size_t limit, void *memory,
+                                     void (*release)(void *memory),
+                                     struct pprof_error *error);
+
+void decode_free_ids(struct budget *b, struct id_map *map);
 
 /* Says what is wrong with the current row, or at an offset; returns -1. */
 int decode_fail(struct decode *d, const char *format, ...)

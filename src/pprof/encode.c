@@ -1,5 +1,6 @@
 #include "pprof/pprof.h"
 #include "pprof/wire.h"
+#include "profile/later.h"
 
 /*
 ** Strings get their numbers in the order in which google/pprof meets them:
@@ -123,17 +124,18 @@ static inline uint8_t *put_fast(uint8_t *at, uint64_t value) {
 }
 
 /* Repeated numbers are packed when there are more than two. */
-static void put_locations(struct encode *e, uint32_t n) {
+static void put_locations(struct encode *e, const uint32_t *path,
+                          uint32_t n) {
   if (n <= 2) {
     for (uint32_t i = 0; i < n; i++)
-      wire_put_varint(&e->row, 1, location_id(e, e->path[i]));
+      wire_put_varint(&e->row, 1, location_id(e, path[i]));
     return;
   }
   buf_clear(&e->part);
   if (buf_reserve(&e->part, (size_t)n * 10) != 0) return;
   uint8_t *at = e->part.data;
   for (uint32_t i = 0; i < n; i++)
-    at = put_fast(at, location_id(e, e->path[i]));
+    at = put_fast(at, location_id(e, path[i]));
   wire_put_bytes(&e->row, 1, e->part.data, (size_t)(at - e->part.data));
 }
 
@@ -149,19 +151,42 @@ static void put_numbers(struct encode *e, struct buffer *to, unsigned field,
   wire_put_bytes(to, field, e->part.data, e->part.len);
 }
 
-static int put_sample(struct encode *e, uint32_t sample) {
+/* Puts the locations of a sample's stack into e->path; their number. */
+static uint32_t load_path(struct encode *e, uint32_t sample) {
   struct profile *p = e->profile;
   uint32_t n = 0;
-  uint32_t set = p->sample_labels[sample];
   for (uint32_t at = p->sample_stack[sample]; at != 0;
        at = p->stacks.nodes[at].parent) {
     if (n == e->path_cap
         && budget_grow(&p->budget, (void **)&e->path, &e->path_cap,
                        sizeof *e->path, (uint64_t)n + 1) != 0)
-      return -1;
+      return UINT32_MAX;
     e->path[n++] = p->stacks.nodes[at].frame;
   }
-  put_locations(e, n);
+  return n;
+}
+
+/* A sample that came as it is to be written is only copied. */
+static int copy_sample(struct encode *e, uint32_t sample) {
+  struct stack_source *source = e->profile->source;
+  size_t len;
+  if (source == NULL || e->dense_locations) return 0;
+  const uint8_t *message = source->message(source, sample, &len);
+  if (message == NULL) return 0;
+  wire_put_bytes(e->out, 2, message, len);
+  return 1;
+}
+
+static int put_sample(struct encode *e, uint32_t sample) {
+  struct profile *p = e->profile;
+  struct stack_source *source = p->source;
+  uint32_t set = p->sample_labels[sample];
+  const uint32_t *path = NULL;
+  if (copy_sample(e, sample)) return 0;
+  uint32_t n = source == NULL ? load_path(e, sample)
+                              : source->load(source, sample, &path);
+  if (n == UINT32_MAX) return -1;
+  put_locations(e, path == NULL ? e->path : path, n);
   put_numbers(e, &e->row, 2, p->values + (size_t)sample * p->n_types,
               p->n_types);
   if (e->set_ends[set] == 0 && make_set(e, set) != 0) return -1;

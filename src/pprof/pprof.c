@@ -221,15 +221,23 @@ static struct profile *finish(struct pprof_reader *r, int is_lenient,
                          r->limit, is_lenient, error);
 }
 
-struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
-                             struct pprof_error *error) {
-  if (r->n_head < 2) take(r, r->head, r->n_head);
-  if (r->is_gzip) gzip_finish(&r->gzip);
-  if (r->is_full)
-    return refuse(error, "limit", "the file is larger than the limit of %llu "
-                  "bytes", (unsigned long long)r->limit);
-  if (r->n_head == 0)
-    return refuse(error, "truncated", "file is empty (0 bytes)");
+static void release(void *reader) {
+  pprof_release(reader);
+}
+
+/* The profile with its stacks left in the reader; NULL when it has flaws. */
+static struct profile *finish_later(struct pprof_reader *r) {
+  struct pprof_error error;
+  const struct gzip_result *result = &r->gzip.result;
+  if (r->plain.len == 0 || (r->is_gzip && result->status != GZIP_OK))
+    return NULL;
+  return decode_message_later(r->plain.data, r->plain.len, r->limit, r,
+                              release, &error);
+}
+
+/* A profile with flaws, as far as it may have them. */
+static struct profile *finish_flawed(struct pprof_reader *r, int is_lenient,
+                                     struct pprof_error *error) {
   struct profile *p = finish(r, 0, error);
   if (p == NULL) p = add_members_up(r);
   int may = r->is_gzip || hint_format(r->plain.data, r->plain.len) == NULL;
@@ -237,6 +245,25 @@ struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
   struct pprof_error strict = *error;
   p = keep_if_any(finish(r, 1, error));
   if (p == NULL) *error = strict;
+  return p;
+}
+
+struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
+                             struct pprof_error *error) {
+  struct profile *p = NULL;
+  if (r->n_head < 2) take(r, r->head, r->n_head);
+  if (r->is_gzip) gzip_finish(&r->gzip);
+  if (r->is_full)
+    refuse(error, "limit", "the file is larger than the limit of %llu bytes",
+           (unsigned long long)r->limit);
+  else if (r->n_head == 0)
+    refuse(error, "truncated", "file is empty (0 bytes)");
+  else {
+    p = finish_later(r);
+    if (p != NULL) return p;
+    p = finish_flawed(r, is_lenient, error);
+  }
+  pprof_release(r);
   return p;
 }
 

@@ -34,7 +34,9 @@ struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
 
 /*
 ** Reading from pieces, which need not be kept: begin, any number of feeds,
-** finish, release. Programs that do not empty a file before they write a
+** finish, which takes the reader over; pprof_release is for those who give up
+** before. The profile's stacks may be still to come (profile/later.h).
+** Programs that do not empty a file before they write a
 ** profile again append one gzip member to the other; such profiles are added
 ** up, with a warning. 'is_lenient' is as pprof_decode_lenient.
 */

@@ -2,6 +2,7 @@
 ** The samples of profile.proto.
 */
 #include "pprof/decode.h"
+#include "pprof/later.h"
 #include "profile/paths.h"
 
 /* What is reused from sample to sample. */
@@ -11,6 +12,8 @@ struct sample_reader {
   int64_t *values;       uint32_t values_cap, n_values;
   struct label *labels;  uint32_t labels_cap, n_labels;
   struct paths paths;
+  int is_canonical;      /* the sample is written as pprof writes it */
+  uint64_t last_field;
 };
 
 /* Reads one number or a packed list of them through 'put'. */
@@ -24,8 +27,10 @@ static int read_numbers(struct sample_reader *r, const struct wire_field *f,
   struct wire packed = wire_over(f->data, (size_t)f->len);
   while (packed.at < packed.end) {
     uint64_t value;
+    const uint8_t *start = packed.at;
     if (wire_varint(&packed, &value) != 0)
       return decode_fail_at(d, f->start, "%s: %s", name, packed.error);
+    if (packed.at[-1] == 0 && packed.at - start > 1) r->is_canonical = 0;
     if (put(r, value) != 0) return -1;
   }
   return 0;
@@ -62,6 +67,7 @@ static int read_packed_locations(struct sample_reader *r,
   while (packed.at < packed.end) {
     if (wire_varint(&packed, &id) != 0)
       return decode_fail_at(d, f->start, "location_id: %s", packed.error);
+    if (packed.at[-1] == 0 && id != 0) r->is_canonical = 0;
     uint32_t index = id < map->dense_cap ? map->dense[id] : PROFILE_NONE;
     if (index != PROFILE_NONE) r->locations[r->n_locations++] = index;
     else if (put_location(r, id) != 0) return -1;
@@ -116,14 +122,44 @@ static int read_label(struct sample_reader *r, const struct wire_field *row) {
   return status == 0 ? put_label(r, v) : decode_fail_wire(d, &w, &f);
 }
 
+/*
+** Fields in order, lists of up to two numbers as single ones, longer ones
+** packed in one, nothing unknown, no label.
+*/
+static void judge_field(struct sample_reader *r, const struct wire_field *f,
+                        const struct wire *w) {
+  int in_order = f->number == r->last_field ? f->type == WIRE_VARINT
+                                            : f->number > r->last_field;
+  uint64_t minimal = f->type == WIRE_BYTES
+                         ? 1 + wire_size(f->len) + f->len
+                         : 1 + wire_size(f->value);
+  if (!in_order || f->number > 2
+      || (uint64_t)(w->at - f->start) != minimal)
+    r->is_canonical = 0;
+  r->last_field = f->number;
+}
+
+/* Lists of numbers are packed from three on. */
+static void judge_sample(struct sample_reader *r, int packed_locations,
+                         int packed_values) {
+  if (packed_locations != (r->n_locations > 2)
+      || packed_values != (r->n_values > 2))
+    r->is_canonical = 0;
+}
+
 static int read_sample(struct sample_reader *r,
                        const struct wire_field *row) {
   struct wire w = wire_over(row->data, (size_t)row->len);
   struct wire_field f;
   int status;
+  int is_packed[3] = {0, 0, 0};
   r->n_locations = r->n_values = r->n_labels = 0;
+  r->is_canonical = 1;
+  r->last_field = 0;
   while ((status = wire_next(&w, &f)) == 1) {
     int result = 0;
+    judge_field(r, &f, &w);
+    if (f.number < 3) is_packed[f.number] = f.type == WIRE_BYTES;
     if (f.number == 1 && f.type == WIRE_BYTES)
       result = read_packed_locations(r, &f);
     else if (f.number == 1)
@@ -132,10 +168,21 @@ static int read_sample(struct sample_reader *r,
     else if (f.number == 3) result = read_label(r, &f);
     if (result != 0) return -1;
   }
+  judge_sample(r, is_packed[1], is_packed[2]);
   return status == 0 ? 0 : decode_fail_wire(r->d, &w, &f);
 }
 
-static int keep_sample(struct sample_reader *r) {
+/* The stack's node; that of none while it stays where it is. */
+static uint32_t keep_stack(struct sample_reader *r,
+                           const struct wire_field *row) {
+  if (r->d->later == NULL)
+    return paths_intern(&r->paths, r->locations, r->n_locations);
+  later_add(r->d->later, row->data, (size_t)row->len, r->is_canonical);
+  return 0;
+}
+
+static int keep_sample(struct sample_reader *r,
+                       const struct wire_field *row) {
   struct decode *d = r->d;
   struct profile *p = d->profile;
   if (p->n_types == 0)
@@ -143,7 +190,7 @@ static int keep_sample(struct sample_reader *r) {
   if (r->n_values != p->n_types)
     return decode_fail(d, "has %lu values for %lu sample types",
                        (unsigned long)r->n_values, (unsigned long)p->n_types);
-  uint32_t stack = paths_intern(&r->paths, r->locations, r->n_locations);
+  uint32_t stack = keep_stack(r, row);
   uint32_t labels = profile_label_set(p, r->labels, r->n_labels);
   if (stack == STACK_NONE || labels == PROFILE_NONE
       || profile_add_sample(p, stack, labels, r->values) != 0)
@@ -157,6 +204,9 @@ static int read_samples(struct sample_reader *r) {
   if (region->count == 0) return 0;
   if (profile_reserve_samples(d->profile, region->count) != 0)
     return decode_no_memory(d);
+  /* A length in 31 bits is enough for each; there is none that long. */
+  if (d->is_later && d->size < INT32_MAX)
+    d->later = later_new(d->budget.limit, region->count);
   struct wire w = wire_over(region->from, (size_t)(region->to
                                                    - region->from));
   struct wire_field row;
@@ -164,7 +214,7 @@ static int read_samples(struct sample_reader *r) {
   d->kind = "sample";
   d->row = UINT32_MAX;   /* the first row makes it 0 */
   while ((status = decode_next_row(d, &w, PROFILE_SAMPLE, &row)) == 1) {
-    if ((read_sample(r, &row) != 0 || keep_sample(r) != 0)
+    if ((read_sample(r, &row) != 0 || keep_sample(r, &row) != 0)
         && !decode_forgive(d))
       return -1;
   }

@@ -1,5 +1,6 @@
 #include "profile/graph.h"
 
+#include "profile/later.h"
 #include "profile/saturate.h"
 
 /* One frame of the stack that is being walked, outermost first. */
@@ -25,26 +26,28 @@ struct walk {
 ** Lays the frames of a stack out. The nodes are linked from the innermost
 ** frame outwards, so the array is filled in that order and read backwards.
 */
-static int walk_load(struct walk *w, uint32_t stack) {
+static int put_steps(struct walk *w, uint32_t location) {
   const struct nodes *n = &w->graph->nodes;
-  const struct stack_node *tree = w->profile->stacks.nodes;
   const uint8_t *keep = w->options->keep;
-  w->n_steps = 0;
-  for (; stack != 0; stack = tree[stack].parent) {
-    uint32_t location = tree[stack].frame;
-    uint32_t frame = n->frames.first[location];
-    uint32_t end = n->frames.first[location + 1];
-    if (budget_grow(&w->profile->budget, (void **)&w->steps, &w->steps_cap,
-                    sizeof *w->steps, (uint64_t)w->n_steps + end - frame)
-        != 0)
-      return -1;
-    for (; frame < end; frame++) {
-      struct step *step = &w->steps[w->n_steps++];
-      int kept = keep == NULL || keep[frame] != 0;
-      step->node = kept ? n->of_frame[frame] : PROFILE_NONE;
-      step->is_inlined = frame + 1 < end;
-    }
+  uint32_t frame = n->frames.first[location];
+  uint32_t end = n->frames.first[location + 1];
+  if (budget_grow(&w->profile->budget, (void **)&w->steps, &w->steps_cap,
+                  sizeof *w->steps, (uint64_t)w->n_steps + end - frame) != 0)
+    return -1;
+  for (; frame < end; frame++) {
+    struct step *step = &w->steps[w->n_steps++];
+    int kept = keep == NULL || keep[frame] != 0;
+    step->node = kept ? n->of_frame[frame] : PROFILE_NONE;
+    step->is_inlined = frame + 1 < end;
   }
+  return 0;
+}
+
+static int walk_load(struct walk *w, uint32_t stack) {
+  const struct stack_node *tree = w->profile->stacks.nodes;
+  w->n_steps = 0;
+  for (; stack != 0; stack = tree[stack].parent)
+    if (put_steps(w, tree[stack].frame) != 0) return -1;
   return 0;
 }
 
@@ -172,23 +175,28 @@ static int walk_stack(struct walk *w) {
 ** The same for a table without edges, where only who is on the stack matters:
 ** no frame needs to be laid out first, which halves the time.
 */
+static inline void walk_location(struct walk *w, uint32_t location) {
+  const struct nodes *n = &w->graph->nodes;
+  if (w->only_node[location] != PROFILE_NONE) {
+    count_node(w, w->only_node[location]);
+    return;
+  }
+  for (uint32_t k = n->frames.first[location];
+       k < n->frames.first[location + 1]; k++)
+    count_node(w, n->of_frame[k]);
+}
+
+static void add_leaf(struct walk *w, uint32_t location) {
+  const struct nodes *n = &w->graph->nodes;
+  add_flat(w, &w->graph->values[n->of_frame[n->frames.first[location]]]);
+}
+
 static void walk_frames(struct walk *w, uint32_t stack) {
-  struct graph *g = w->graph;
-  const uint32_t *first = g->nodes.frames.first;
-  const uint32_t *of_frame = g->nodes.of_frame;
-  const uint32_t *only = w->only_node;
   const struct stack_node *tree = w->profile->stacks.nodes;
   if (stack == 0) return;
-  add_flat(w, &g->values[of_frame[first[tree[stack].frame]]]);
-  for (; stack != 0; stack = tree[stack].parent) {
-    uint32_t location = tree[stack].frame;
-    if (only[location] != PROFILE_NONE) {
-      count_node(w, only[location]);
-      continue;
-    }
-    for (uint32_t k = first[location]; k < first[location + 1]; k++)
-      count_node(w, of_frame[k]);
-  }
+  add_leaf(w, tree[stack].frame);
+  for (; stack != 0; stack = tree[stack].parent)
+    walk_location(w, tree[stack].frame);
 }
 
 /* The node of each location that is one frame. */
@@ -206,6 +214,37 @@ static int find_only_nodes(struct walk *w) {
   return 0;
 }
 
+/* A sample whose stack is still to come. */
+static int walk_list(struct walk *w, uint32_t sample, int is_simple) {
+  struct stack_source *source = w->profile->source;
+  const uint32_t *locations;
+  uint32_t n = source->load(source, sample, &locations);
+  if (n == UINT32_MAX) return -1;
+  if (is_simple) {
+    if (n > 0) add_leaf(w, locations[0]);
+    for (uint32_t i = 0; i < n; i++) walk_location(w, locations[i]);
+    return 0;
+  }
+  w->n_steps = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (put_steps(w, locations[i]) != 0) return -1;
+  return walk_stack(w);
+}
+
+/* A sample whose stack is a node; '*loaded' is that of the steps. */
+static int walk_node(struct walk *w, uint32_t stack, int is_simple,
+                     uint32_t *loaded) {
+  if (is_simple) {
+    walk_frames(w, stack);
+    return 0;
+  }
+  if (stack != *loaded) {
+    *loaded = stack;
+    if (walk_load(w, stack) != 0) return -1;
+  }
+  return walk_stack(w);
+}
+
 static int walk_samples(struct walk *w) {
   const struct profile *p = w->profile;
   const struct graph_options *o = w->options;
@@ -220,15 +259,10 @@ static int walk_samples(struct walk *w) {
     if (w->value == 0 && w->count == 0) continue;
     w->stamp = i + 1;
     w->labels = p->sample_labels[i];
-    if (is_simple) {
-      walk_frames(w, p->sample_stack[i]);
-      continue;
-    }
-    if (p->sample_stack[i] != loaded) {
-      loaded = p->sample_stack[i];
-      if (walk_load(w, loaded) != 0) return -1;
-    }
-    if (walk_stack(w) != 0) return -1;
+    int status = p->source != NULL
+                     ? walk_list(w, i, is_simple)
+                     : walk_node(w, p->sample_stack[i], is_simple, &loaded);
+    if (status != 0) return -1;
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "profile/intern.h"
+#include "profile/later.h"
 #include "profile/saturate.h"
 #include "profile/transfer.h"
 
@@ -156,10 +157,26 @@ static uint32_t merge_labels(struct merge *m, uint32_t set, int is_base) {
   return fresh;
 }
 
-static uint32_t merge_stack(struct merge *m, uint32_t stack) {
+/* The locations of a stack that is still to come. */
+static int put_list(struct merge *m, uint32_t sample) {
+  struct stack_source *source = m->transfer.from->source;
+  const uint32_t *locations;
+  uint32_t n = source->load(source, sample, &locations);
+  if (n == UINT32_MAX) return -1;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t location = merge_location(m, locations[i]);
+    if (location == PROFILE_NONE || transfer_put(&m->transfer, location) != 0)
+      return -1;
+  }
+  return 0;
+}
+
+static uint32_t merge_stack(struct merge *m, uint32_t sample) {
   struct transfer *t = &m->transfer;
   const struct stack_node *tree = t->from->stacks.nodes;
+  uint32_t stack = t->from->sample_stack[sample];
   t->n_path = 0;
+  if (t->from->source != NULL && put_list(m, sample) != 0) return STACK_NONE;
   for (; stack != 0; stack = tree[stack].parent) {
     uint32_t location = merge_location(m, tree[stack].frame);
     if (location == PROFILE_NONE || transfer_put(t, location) != 0)
@@ -221,7 +238,7 @@ static int merge_sample(struct merge *m, const struct merge_source *source,
     if (m->values[i] != 0) is_zero = 0;
   }
   if (is_zero) return 0;
-  uint32_t stack = merge_stack(m, from->sample_stack[sample]);
+  uint32_t stack = merge_stack(m, sample);
   uint32_t labels = merge_labels(m, from->sample_labels[sample],
                                  source->is_base);
   if (stack == STACK_NONE || labels == PROFILE_NONE) return -1;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "profile/later.h"
 #include "profile/saturate.h"
 
 static int labels_init(struct label_table *t, struct budget *budget) {
@@ -38,6 +39,7 @@ struct profile *profile_new(size_t limit) {
 void profile_free(struct profile *p) {
   if (p == NULL) return;
   struct budget *b = &p->budget;
+  if (p->source != NULL) p->source->release(p->source);
   strtab_free(&p->strings);
   stacks_free(&p->stacks);
   labels_free(&p->labels);

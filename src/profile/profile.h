@@ -16,6 +16,8 @@
 
 #define PROFILE_NONE UINT32_MAX   /* no mapping, no function */
 
+struct stack_source;
+
 struct value_type {
   uint32_t type;   /* string */
   uint32_t unit;   /* string */
@@ -86,6 +88,7 @@ struct profile {
   int64_t *values;             /* row-major: sample * n_types + type */
   uint32_t values_cap;
   uint32_t n_samples;
+  struct stack_source *source;   /* of stacks not yet interned: later.h */
 };
 
 /* A new empty profile within a memory limit (0: none); NULL when refused. */

@@ -56,6 +56,12 @@ export default [
     await page.locator("#query").press("Enter");
     assert.match(await page.locator(".middle").innerText(), /Serialize/);
   } },
+  { name: "a sandwich begins with what is searched", check: async (use) => {
+    const page = await use("shop", { hash: "#view=sandwich&q=Walk" });
+    assert.match(await page.locator(".middle").innerText(), /Shop\.Tree\.Walk/);
+    const box = await page.locator("#query").boundingBox();
+    assert.ok(box.width >= 130, `the field is ${box.width} pixels wide`);
+  } },
   { name: "focus, ignore and hide do what their words say", check: async (use) => {
     const page = await use("shop", { hash: "#view=table" });
     await page.locator("#filter").click();

@@ -23,6 +23,15 @@ const DESCRIPTIONS = {
 
 const HOW = "Arrow keys go from box to box, Enter zooms, 5 shows the table instead.";
 
+/** The function with the largest value of its own, among those that match; 0 for none. */
+function heaviest(own, matches) {
+  let best = 0;
+  for (let fn = 1; fn < own.length; fn++) {
+    if ((matches === null || matches[fn] === 1) && own[fn] > own[best]) best = fn;
+  }
+  return best;
+}
+
 /** The pictures. */
 export class Pictures {
   /**
@@ -243,9 +252,7 @@ export class Pictures {
     const chosen = Number(this.state.fn);
     if (this.state.fn !== "" && sums.weight[chosen] > 0) return chosen;
     if (this.state.view !== "sandwich") return 0;
-    let best = 0;
-    for (let fn = 1; fn < sums.own.length; fn++) if (sums.own[fn] > sums.own[best]) best = fn;
-    return best;
+    return heaviest(sums.own, this.matches) || heaviest(sums.own, null);
   }
 
   /** What part of the whole is in view: [0, 1]. */

@@ -1,0 +1,114 @@
+#include "pprof/later.h"
+
+#include <stdlib.h>
+
+#include "pprof/wire.h"
+
+#define CANONICAL ((uint32_t)1 << 31)
+
+struct later {
+  struct stack_source source;   /* first: the two are converted */
+  struct budget budget;
+  const uint8_t **messages;     uint32_t messages_cap, n;
+  uint32_t *lengths;            uint32_t lengths_cap;   /* and CANONICAL */
+  uint32_t *path;               uint32_t path_cap;
+  struct id_map ids;
+  void *memory;
+  void (*release)(void *memory);
+};
+
+static int load_ids(struct later *l, const struct wire_field *f,
+                    uint32_t *n) {
+  struct wire packed = wire_over(f->data, (size_t)f->len);
+  uint64_t room = f->type == WIRE_BYTES ? f->len : 1;
+  uint64_t id = f->value;
+  if (budget_grow(&l->budget, (void **)&l->path, &l->path_cap,
+                  sizeof *l->path, *n + room) != 0)
+    return -1;
+  if (f->type != WIRE_BYTES) l->path[(*n)++] = decode_find_id(&l->ids, id);
+  while (f->type == WIRE_BYTES && packed.at < packed.end) {
+    if (wire_varint(&packed, &id) != 0) return -1;
+    l->path[(*n)++] = id < l->ids.dense_cap && l->ids.dense[id] != PROFILE_NONE
+                          ? l->ids.dense[id]
+                          : decode_find_id(&l->ids, id);
+  }
+  return 0;
+}
+
+/* Everything was checked when the message was read. */
+static uint32_t load(struct stack_source *s, uint32_t sample,
+                     const uint32_t **locations) {
+  struct later *l = (struct later *)s;
+  struct wire w = wire_over(l->messages[sample],
+                            l->lengths[sample] & ~CANONICAL);
+  struct wire_field f;
+  uint32_t n = 0;
+  while (wire_next(&w, &f) == 1)
+    if (f.number == 1 && load_ids(l, &f, &n) != 0) return UINT32_MAX;
+  *locations = l->path;
+  return n;
+}
+
+static const uint8_t *message(struct stack_source *s, uint32_t sample,
+                              size_t *len) {
+  const struct later *l = (const struct later *)s;
+  if ((l->lengths[sample] & CANONICAL) == 0) return NULL;
+  *len = l->lengths[sample] & ~CANONICAL;
+  return l->messages[sample];
+}
+
+static void release(struct stack_source *s) {
+  later_free((struct later *)s);
+}
+
+struct later *later_new(size_t limit, uint32_t n) {
+  struct later *l = calloc(1, sizeof *l);
+  if (l == NULL) return NULL;
+  budget_init(&l->budget, limit);
+  l->source.load = load;
+  l->source.message = message;
+  l->source.release = release;
+  index_init(&l->ids.index, &l->budget);
+  if (budget_grow(&l->budget, (void **)&l->messages, &l->messages_cap,
+                  sizeof *l->messages, n) == 0
+      && budget_grow(&l->budget, (void **)&l->lengths, &l->lengths_cap,
+                     sizeof *l->lengths, n) == 0)
+    return l;
+  later_free(l);
+  return NULL;
+}
+
+void later_add(struct later *l, const uint8_t *at, size_t len,
+               int is_canonical) {
+  l->messages[l->n] = at;
+  l->lengths[l->n++] = (uint32_t)len | (is_canonical ? CANONICAL : 0);
+}
+
+void later_take_ids(struct later *l, struct id_map *ids,
+                    const struct budget *b) {
+  l->ids = *ids;
+  l->ids.index.budget = &l->budget;
+  l->budget.used += b->used;
+  memset(ids, 0, sizeof *ids);
+}
+
+void later_keep(struct later *l, void *memory,
+                void (*release_it)(void *memory)) {
+  l->memory = memory;
+  l->release = release_it;
+}
+
+struct stack_source *later_source(struct later *l) {
+  return &l->source;
+}
+
+void later_free(struct later *l) {
+  if (l == NULL) return;
+  struct budget *b = &l->budget;
+  budget_free(b, l->messages, l->messages_cap, sizeof *l->messages);
+  budget_free(b, l->lengths, l->lengths_cap, sizeof *l->lengths);
+  budget_free(b, l->path, l->path_cap, sizeof *l->path);
+  decode_free_ids(b, &l->ids);
+  if (l->release != NULL) l->release(l->memory);
+  free(l);
+}
