@@ -37,8 +37,25 @@ PURE    := $(wildcard $(addprefix src/,$(addsuffix /*.c,\
              base profile pprof nettrace clr ipc text)))
 SOURCES := $(PURE) $(wildcard src/sys/*.c src/lua/*.c)
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
-LINTED  := $(SOURCES:src/%.c=$(BUILD)/lint/%.o)
-MODULE  := $(BUILD)/lua/sonde/c/core.so
+CORE    := $(BUILD)/lua/sonde/c/core.so
+
+# Modules that are built where their library is: folders of sources, and the
+# library's name for pkg-config. Their bindings are in src/lua/NAME.
+OPTIONAL = http native sqlite
+http_FOLDERS = http
+http_LIBRARY = libcurl
+native_FOLDERS = symbols probe
+native_LIBRARY = libdw libelf
+sqlite_FOLDERS = sqlite
+sqlite_LIBRARY = sqlite3
+
+sources_of = $(wildcard src/lua/$(1)/*.c $(patsubst %,src/%/*.c,$($(1)_FOLDERS)))
+is_here = $(shell pkg-config --exists $($(1)_LIBRARY) 2>/dev/null && echo yes)
+BUILT := $(foreach name,$(OPTIONAL),\
+           $(if $(call sources_of,$(name)),$(if $(call is_here,$(name)),$(name))))
+MORE    := $(foreach name,$(BUILT),$(call sources_of,$(name)))
+LINTED  := $(patsubst src/%.c,$(BUILD)/lint/%.o,$(SOURCES) $(MORE))
+MODULES := $(CORE) $(BUILT:%=$(BUILD)/lua/sonde/c/%.so)
 COMMAND := $(BUILD)/sonde
 SHARED_FILES := $(shell find lua -type f)
 NPM     := build/npm
@@ -56,12 +73,27 @@ SUBMAKE = +$(Q)$(MAKE) --no-print-directory -j$(JOBS)
         sanitize-run fuzz bench docs install clean
 .DELETE_ON_ERROR:
 
-all: $(MODULE) $(COMMAND)
+all: $(MODULES) $(COMMAND)
 
-$(MODULE): $(OBJECTS)
+$(CORE): $(OBJECTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared $(SANITIZE_FLAGS) $(LDFLAGS) -o $@ $(OBJECTS) $(LIBS)
+
+# What the optional modules share with the core they take from here.
+$(BUILD)/common.a: $(OBJECTS)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(OBJECTS)
+
+define optional_module
+$(BUILD)/lua/sonde/c/$(1).so: \
+    $(patsubst src/%.c,$(BUILD)/obj/%.o,$(call sources_of,$(1))) $(BUILD)/common.a
+	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) -shared $$(SANITIZE_FLAGS) $$(LDFLAGS) -o $$@ $$^ \
+	  $$(shell pkg-config --libs $($(1)_LIBRARY)) $$(LIBS)
+endef
+$(foreach name,$(BUILT),$(eval $(call optional_module,$(name))))
 
 $(BUILD)/obj/%.o: src/%.c
 	$(call say,CC,$<)
@@ -185,10 +217,12 @@ install: all
 	$(Q)for file in $(SHARED_FILES:lua/%=%); do \
 	  install -D -m 644 "lua/$$file" "$(SHARE)/$$file" || exit 1; \
 	done
-	$(Q)install -D -m 755 $(MODULE) $(LIB)/sonde/c/core.so
+	$(Q)for module in $(MODULES); do \
+	  install -D -m 755 $$module $(LIB)/sonde/c/$$(basename $$module) || exit 1; \
+	done
 	$(Q)install -D -m 755 $(COMMAND) $(DESTDIR)$(PREFIX)/bin/sonde
 
 clean:
 	$(Q)rm -rf $(BUILD)
 
--include $(OBJECTS:.o=.d) $(LINTED:.o=.d) $(FUZZ_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(MORE:src/%.c=$(BUILD)/obj/%.d) $(LINTED:.o=.d) $(FUZZ_OBJECTS:.o=.d)

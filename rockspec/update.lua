@@ -3,11 +3,24 @@
 -- Usage: lua5.4 rockspec/update.lua [--check]
 local PATH <const> = "rockspec/sonde-scm-1.rockspec"
 
+-- Modules that need a library which not everybody has: a rock of their own each,
+-- and what they share with the core compiled into them.
+local OPTIONAL <const> = {
+  { name = "http", summary = "profiles over HTTP", folders = { "src/http", "src/lua/http" },
+    external = "CURL", header = "curl/curl.h", libraries = { "curl", "z", "m" } },
+  { name = "native", summary = "symbols and probes of native processes",
+    folders = { "src/symbols", "src/probe", "src/lua/native" },
+    external = "DW", header = "elfutils/libdw.h", libraries = { "dw", "elf", "z", "m" } },
+  { name = "sqlite", summary = "the store in one file", folders = { "src/sqlite",
+    "src/lua/sqlite" }, external = "SQLITE", header = "sqlite3.h",
+    libraries = { "sqlite3", "z", "m" } },
+}
+
 -- The files of a folder that belong to the project: in a checkout those that
 -- git knows, so that work in progress does not count.
 local function listed(folder, extension)
   local git <const> = ("git ls-files '%s/*.%s' 2>/dev/null | grep ."):format(folder, extension)
-  local find <const> = ("find %s -name '*.%s'"):format(folder, extension)
+  local find <const> = ("find %s -name '*.%s' 2>/dev/null"):format(folder, extension)
   local pipe <const> = io.popen(("%s || %s"):format(git, find), "r")
   local lines = {}
   for line in pipe:lines() do lines[#lines + 1] = line end
@@ -16,12 +29,23 @@ local function listed(folder, extension)
   return lines
 end
 
-local function sources()
+local is_optional <const> = {}
+for _, module in ipairs(OPTIONAL) do
+  for _, folder in ipairs(module.folders) do is_optional[folder] = true end
+end
+
+local function quoted(paths)
   local lines = {}
-  for i, path in ipairs(listed("src", "c")) do
-    lines[i] = ("        %q,\n"):format(path)
-  end
+  for i, path in ipairs(paths) do lines[i] = ("        %q,\n"):format(path) end
   return table.concat(lines)
+end
+
+local function sources()
+  local paths = {}
+  for _, path in ipairs(listed("src", "c")) do
+    if not is_optional[path:match("^(.*)/")] then paths[#paths + 1] = path end
+  end
+  return quoted(paths)
 end
 
 local function key_of(path)
@@ -52,9 +76,12 @@ local function assets()
   return table.concat(lines)
 end
 
-local file <const> = assert(io.open(PATH))
-local old <const> = file:read("a")
-file:close()
+local function read(path)
+  local file <close> = io.open(path)
+  return file and file:read("a")
+end
+
+local old <const> = read(PATH)
 
 -- Replaces the lines between one that ends with `first` and one that begins
 -- with `last`.
@@ -67,11 +94,63 @@ local new = between(old, "sources = {", "},", sources())
 new = between(new, 'libraries = { "z", "m" },\n    },', "},", modules())
 new = between(new, "    lua = {", "},", assets())
 
-if arg[1] == "--check" then
-  if new == old then return end
-  io.stderr:write(PATH, " does not list what is there: lua5.4 rockspec/update.lua\n")
-  os.exit(1)
+local ROCK <const> = [[
+rockspec_format = "3.0"
+package = "sonde-%s"
+version = "scm-1"
+
+source = { url = "git+file://." }
+
+description = { summary = "sonde: %s", license = "MIT" }
+
+dependencies = { "lua >= 5.4, < 5.5", "sonde" }
+
+external_dependencies = { ZLIB = { header = "zlib.h" }, %s = { header = "%s" } }
+
+build = {
+  type = "builtin",
+  modules = {
+    ["sonde.c.%s"] = {
+      sources = {
+%s      },
+      incdirs = { "src", "$(ZLIB_INCDIR)", "$(%s_INCDIR)" },
+      libdirs = { "$(ZLIB_LIBDIR)", "$(%s_LIBDIR)" },
+      libraries = { "%s" },
+    },
+  },
+}
+]]
+
+local function rock(module)
+  local paths = listed("src/base", "c")
+  paths[#paths + 1] = "src/lua/l_aux.c"
+  for _, folder in ipairs(module.folders) do
+    for _, path in ipairs(listed(folder, "c")) do paths[#paths + 1] = path end
+  end
+  return ROCK:format(module.name, module.summary, module.external, module.header, module.name,
+    quoted(paths), module.external, module.external, table.concat(module.libraries, '", "'))
 end
-local out <const> = assert(io.open(PATH, "w"))
-out:write(new)
-out:close()
+
+local function is_begun(module)
+  return #listed("src/lua/" .. module.name, "c") > 0
+end
+
+local changed <const> = {}
+if new ~= old then changed[PATH] = new end
+for _, module in ipairs(OPTIONAL) do
+  local path <const> = ("rockspec/optional/sonde-%s-scm-1.rockspec"):format(module.name)
+  local text <const> = is_begun(module) and rock(module) or nil
+  if text and text ~= read(path) then changed[path] = text end
+end
+
+if arg[1] == "--check" then
+  for path in pairs(changed) do
+    io.stderr:write(path, " does not list what is there: lua5.4 rockspec/update.lua\n")
+  end
+  os.exit(next(changed) == nil)
+end
+os.execute "mkdir -p rockspec/optional"
+for path, text in pairs(changed) do
+  local out <close> = assert(io.open(path, "w"))
+  out:write(text)
+end
