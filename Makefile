@@ -40,17 +40,23 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 CORE    := $(BUILD)/lua/sonde/c/core.so
 
 # Modules that are built where their library is: folders of sources, and the
-# library's name for pkg-config. Their bindings are in src/lua/NAME.
+# library's name for pkg-config; of what that does not know, a header and flags.
+# Their bindings are in src/lua/NAME.
 OPTIONAL = http native sqlite
 http_FOLDERS = http
 http_LIBRARY = libcurl
 native_FOLDERS = symbols probe
 native_LIBRARY = libdw libelf
+native_HEADER = libiberty/demangle.h
+native_LIBS = -liberty
 sqlite_FOLDERS = sqlite
 sqlite_LIBRARY = sqlite3
 
 sources_of = $(wildcard src/lua/$(1)/*.c $(patsubst %,src/%/*.c,$($(1)_FOLDERS)))
-is_here = $(shell pkg-config --exists $($(1)_LIBRARY) 2>/dev/null && echo yes)
+has_header = $(if $($(1)_HEADER),echo '\#include <$($(1)_HEADER)>' \
+               | $(CC) -E - >/dev/null 2>&1,:)
+is_here = $(shell pkg-config --exists $($(1)_LIBRARY) 2>/dev/null \
+            && $(call has_header,$(1)) && echo yes)
 BUILT := $(foreach name,$(OPTIONAL),\
            $(if $(call sources_of,$(name)),$(if $(call is_here,$(name)),$(name))))
 MORE    := $(foreach name,$(BUILT),$(call sources_of,$(name)))
@@ -90,8 +96,8 @@ $(BUILD)/lua/sonde/c/$(1).so: \
     $(patsubst src/%.c,$(BUILD)/obj/%.o,$(call sources_of,$(1))) $(BUILD)/common.a
 	$$(call say,LINK,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) -shared $$(SANITIZE_FLAGS) $$(LDFLAGS) -o $$@ $$^ \
-	  $$(shell pkg-config --libs $($(1)_LIBRARY)) $$(LIBS)
+	$$(Q)$$(CC) -shared $$(SANITIZE_FLAGS) $$(LDFLAGS) -Wl,--exclude-libs,ALL \
+	  -o $$@ $$^ $$(shell pkg-config --libs $($(1)_LIBRARY)) $($(1)_LIBS) $$(LIBS)
 endef
 $(foreach name,$(BUILT),$(eval $(call optional_module,$(name))))
 

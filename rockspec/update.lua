@@ -10,7 +10,8 @@ local OPTIONAL <const> = {
     external = "CURL", header = "curl/curl.h", libraries = { "curl", "z", "m" } },
   { name = "native", summary = "symbols and probes of native processes",
     folders = { "src/symbols", "src/probe", "src/lua/native" },
-    external = "DW", header = "elfutils/libdw.h", libraries = { "dw", "elf", "z", "m" } },
+    shared = { "src/profile", "src/pprof" }, external = "DW", header = "elfutils/libdw.h",
+    libraries = { "dw", "elf", "iberty", "z", "m" } },
   { name = "sqlite", summary = "the store in one file", folders = { "src/sqlite",
     "src/lua/sqlite" }, external = "SQLITE", header = "sqlite3.h",
     libraries = { "sqlite3", "z", "m" } },
@@ -123,6 +124,10 @@ build = {
 
 local function rock(module)
   local paths = listed("src/base", "c")
+  for _, folder in ipairs(module.shared or {}) do
+    local more <const> = listed(folder, "c")
+    table.move(more, 1, #more, #paths + 1, paths)
+  end
   paths[#paths + 1] = "src/lua/l_aux.c"
   for _, folder in ipairs(module.folders) do
     for _, path in ipairs(listed(folder, "c")) do paths[#paths + 1] = path end
