@@ -110,7 +110,29 @@ static int trace_samples(lua_State *L) {
   return 1;
 }
 
+/***
+What is at an address at the end of the trace: for stacks of other sessions
+with the same process.
+@function trace:frame
+@tparam integer address
+@treturn ?table `ip method type assembly`; nil when no method covers it
+*/
+static int trace_frame(lua_State *L) {
+  struct trace *t = trace_check_finished(L);
+  uint64_t address = (uint64_t)luaL_checkinteger(L, 2);
+  const struct body *b =
+      lookup_find(&t->clr.lookup, 0, address, INT64_MAX - 1);
+  if (b == NULL) return 0;
+  lua_createtable(L, 0, 4);
+  aux_set_unsigned(L, "ip", address);
+  set_span(L, t, "method", b->name);
+  set_span(L, t, "type", b->space);
+  set_span(L, t, "assembly", assembly_of(t, b));
+  return 1;
+}
+
 const luaL_Reg trace_sample_methods[] = {
   {"samples", trace_samples},
+  {"frame", trace_frame},
   {NULL, NULL}
 };
