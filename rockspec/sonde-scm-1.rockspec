@@ -218,6 +218,7 @@ build = {
     ["sonde.dotnet"] = "lua/sonde/dotnet/init.lua",
     ["sonde.dotnet.ipc"] = "lua/sonde/dotnet/ipc.lua",
     ["sonde.dotnet.launch"] = "lua/sonde/dotnet/launch.lua",
+    ["sonde.dotnet.names"] = "lua/sonde/dotnet/names.lua",
     ["sonde.dotnet.page"] = "lua/sonde/dotnet/page.lua",
     ["sonde.dotnet.plan"] = "lua/sonde/dotnet/plan.lua",
     ["sonde.dotnet.port"] = "lua/sonde/dotnet/port.lua",
