@@ -4,6 +4,7 @@ local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
 local live <const> = require "sonde.cmd.live"
 local options <const> = require "sonde.base.options"
+local run <const> = require "sonde.cmd.record_run"
 
 local SIGINT <const>, SIGTERM <const>, SIGHUP <const> = 2, 15, 1
 
@@ -12,9 +13,6 @@ local SECOND <const> = 1000000000
 -- A program that has not become a .NET one by then is told of, not given up.
 local EXPECTED_START <const> = 10 * SECOND
 local FOREVER <const> = 10 * 365 * 24 * 3600 * SECOND
-
--- A rundown may come on top of what `--max-size` allows.
-local ROOM_FOR_RUNDOWN <const> = 1 << 30
 
 local declared <const> = {
   { name = "profile", type = "string", many = true, argname = "NAME",
@@ -36,121 +34,15 @@ local declared <const> = {
   { name = "no_rundown", type = "boolean",
     help = "do not have methods described at the end: stacks may stay without names" },
   { name = "assembly", type = "string", argname = "NAME",
-    help = "with -- CMD: the entry assembly to record, of all that the program starts" },
+    help = "with -- CMD and --listen: the entry assembly to record, of all that start" },
+  { name = "listen", type = "path", argname = "PATH",
+    help = "serve processes that connect to this socket, as DOTNET_DiagnosticPorts=PATH tells"
+      .. " them, from their start on; each gets a file of its own in the folder -o" },
   { name = "output", short = "o", type = "path", argname = "FILE",
     help = "write to this file; its name chooses the format (default NAME_TIME.nettrace)" },
   { name = "format", short = "f", type = "string", many = true, argname = "NAME",
     help = "write this format too, beside the output; may be repeated" },
 }
-
--- The recordings and providers that the command line names, as one.
-local function wanted(args)
-  local recordings <const> = require "sonde.dotnet.recordings"
-  local providers <const> = require "sonde.dotnet.providers"
-  local names = args.profile or {}
-  if #names == 0 and #(args.provider or {}) == 0 then names = { "cpu" } end
-  local lists, rundown, view = {}, #names == 0, nil
-  for i, name in ipairs(names) do
-    local found, message, code = recordings.get(name)
-    if found == nil then
-      if code == "not_found" then errors.usage("--profile: " .. message, "sonde help record") end
-      errors.raise { message = message, code = code }
-    end
-    lists[i] = found.providers
-    rundown, view = rundown or found.rundown, view or found.view
-  end
-  if #(args.provider or {}) > 0 then
-    local own, why = providers.complete(args.provider)
-    if own == nil then errors.usage("--provider: " .. why, "sonde help record") end
-    lists[#lists + 1] = own
-  end
-  return { names = names, providers = providers.join(table.unpack(lists)), view = args.view or view,
-    rundown = (rundown or args.rundown or false) and not args.no_rundown }
-end
-
-local function default_output(name)
-  return os.date((name or "process"):gsub("[^%w._-]", "_") .. "_%Y%m%d_%H%M%S.nettrace")
-end
-
--- Only a NetTrace file takes the stream itself; for other formats the trace
--- that was decoded meanwhile is written when the recording is over.
-local function is_raw(path)
-  return path:find("%.nettrace$") ~= nil or require("sonde.report").for_path(path) == nil
-end
-
--- The reports that `-f` names, each with the file it goes to.
-local function further_formats(args)
-  local list = {}
-  for i, name in ipairs(args.format or {}) do
-    local module, message = require("sonde.report").get(name)
-    if module == nil then errors.usage("--format: " .. message) end
-    if #module.extensions == 0 then
-      errors.usage(("--format: %s is no format of a file"):format(name), "sonde report " .. name)
-    end
-    list[i] = { module = module,
-      path = args.output:gsub("%.nettrace$", "") .. "." .. module.extensions[1] }
-  end
-  return list
-end
-
--- What ends the recording by an event: options of the session.
-local function stop_at_event(args, stop)
-  if args.until_lua then
-    local is_true, why = require("sonde.dotnet.expression").compile(args.until_lua)
-    if is_true == nil then errors.usage("--until-lua: " .. why) end
-    return nil, function(event)
-      if is_true(event) then stop() end
-    end
-  end
-  if args["until"] == nil then return end
-  local matches <const> = require("sonde.base.pattern").matcher(args["until"], "until")
-  local function want(provider, name, id)
-    return matches(provider .. "/" .. (name ~= "" and name or tostring(id)))
-  end
-  return want, stop
-end
-
--- The trace in another format.
-local function write_converted(trace, want, path, args, env)
-  local reports <const> = require "sonde.report"
-  local module <const> = reports.for_path(path)
-  local object = trace
-  if reports.needs(module, {}) == "profile" then
-    object = common.check(trace:profile { view = want.view, names = args.names })
-  end
-  common.write_report(module, object, { output = path }, env)
-end
-
-local function write_results(recording, want, args, env)
-  local talk <const> = require "sonde.cmd.record_talk"
-  local trace <const> = recording.session:trace()
-  if trace == nil then return end
-  talk.health(recording.session, trace, want, env)
-  if not recording.raw then write_converted(trace, want, args.output, args, env) end
-  for _, further in ipairs(recording.formats) do
-    write_converted(trace, want, further.path, args, env)
-  end
-end
-
-local function finish(recording, want, args, env, outcome)
-  if recording.session == nil then
-    if recording.wanted:is_set() then
-      errors.raise { message = "not recorded: stopped before it began", code = "canceled",
-        status = errors.exit.given_up }
-    end
-    errors.raise { message = outcome.message, code = outcome.code, hint = outcome.hint }
-  end
-  require("sonde.cmd.record_talk").stopped(recording, outcome.reason, args, env)
-  write_results(recording, want, args, env)
-  if recording.given_up then
-    errors.raise { message = "given up before the stream had ended; what had come is kept",
-      status = errors.exit.given_up }
-  end
-  if outcome.message then
-    errors.raise { message = outcome.message, code = outcome.code, hint = outcome.hint }
-  end
-  return errors.exit.done
-end
 
 local STOPPING <const> = "stopping; Ctrl-C again does not wait for the names of methods"
 
@@ -186,53 +78,15 @@ local function pass_signals(launched, recording, env)
   end)
 end
 
--- Samples say where threads were; their clocks, whether they ran there.
-local function has_sampler(list)
-  local dotnet <const> = require "sonde.dotnet"
-  for _, provider in ipairs(list) do
-    if provider.name == dotnet.PROVIDER_SAMPLE_PROFILER then return true end
-  end
-  return false
-end
-
--- A recording that is ready to run.
-local function prepare(target, want, args, env)
-  local talk <const> = require "sonde.cmd.record_talk"
-  local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
-  local recording
-  local wants, on_event = stop_at_event(args, function() recording:stop "event" end)
-  recording = require("sonde.dotnet.recording").new(target, {
-    duration = args.duration, max_size = args.max_size,
-    session = {
-      providers = want.providers, rundown = want.rundown, buffer_mb = args.buffer >> 20,
-      output = is_raw(args.output) and args.output or nil, want = wants, on_event = on_event,
-      cpu_time = has_sampler(want.providers), timeline = want.view == "oncpu",
-      max_bytes = args.max_size + ROOM_FOR_RUNDOWN,
-    },
-  }, {
-    started = function() talk.start(recording, want, args, env) end,
-    looked = function() show(talk.status(recording)) end,
-  })
-  recording.raw, recording.formats = is_raw(args.output), further_formats(args)
-  recording.show = show
-  return recording
-end
-
-local function run_to_end(recording)
-  local reason, message, code, hint = recording:run()
-  recording.show(nil)
-  return { reason = reason, message = message, code = code, hint = hint }
-end
-
 local function attach(args, env)
   local target <const> = live.target(args)
-  local want <const> = wanted(args)
-  args.output = args.output or default_output(target.name)
-  local recording <const> = prepare(target, want, args, env)
+  local want <const> = run.wanted(args)
+  args.output = args.output or run.default_output(target.name)
+  local recording <const> = run.prepare(target, want, args, env)
   local release <const> = heed_signals(recording, env)
-  local outcome <const> = run_to_end(recording)
+  local outcome <const> = run.to_end(recording)
   release()
-  return finish(recording, want, args, env, outcome)
+  return run.finish(recording, want, args, env, outcome)
 end
 
 -- The runtime that the program starts.
@@ -258,19 +112,19 @@ local function start_program(args, env)
   if launched == nil then errors.raise { message = message, code = code } end
   local _ <close> = launched
   local loop <const> = require "sonde.base.loop"
-  local want <const> = wanted(args)
+  local want <const> = run.wanted(args)
   local target <const> = await_runtime(launched, args, env)
-  args.output = args.output or default_output(target.name)
-  local recording <const> = prepare(target, want, args, env)
+  args.output = args.output or run.default_output(target.name)
+  local recording <const> = run.prepare(target, want, args, env)
   local tell <const> = recording.hooks.started
   function recording.hooks.started()
     tell()
     target:resume()
   end
   local release <const> = pass_signals(launched, recording, env)
-  local outcome <const> = run_to_end(recording)
+  local outcome <const> = run.to_end(recording)
   if recording.session == nil then target:resume() end
-  local done, failure = pcall(finish, recording, want, args, env, outcome)
+  local done, failure = pcall(run.finish, recording, want, args, env, outcome)
   if not done and (recording.session == nil or not errors.is_failure(failure)) then
     error(failure, 0)
   end
@@ -279,6 +133,13 @@ local function start_program(args, env)
   local status <const> = launched:wait(loop.after(FOREVER))
   release()
   return status
+end
+
+local function serve(args, env)
+  if args.command or args.target or args.process or args.socket then
+    errors.usage("--listen waits for processes that come: no process and no -- CMD with it")
+  end
+  return require("sonde.cmd.record_listen").run(args, env)
 end
 
 local program_words   -- what stood behind "--" of the command line, if anything
@@ -298,11 +159,13 @@ local verb <const> = common.verb {
     "sonde record -p Api --duration 10s -o api.pb.gz --view oncpu",
     "sonde record -p Api --provider System.Net.Http:*:4 --until 'Http/RequestFailed'",
     "sonde record -o start.nettrace -- dotnet app.dll --port 80",
+    "sonde record --listen /tmp/port -o traces --duration 30s   # DOTNET_DiagnosticPorts=/tmp/port",
   },
   run = function(args, env)
     args.command = program_words
+    if args.listen then return serve(args, env) end
     if args.command then return start_program(args, env) end
-    if args.assembly then errors.usage("--assembly goes with -- CMD") end
+    if args.assembly then errors.usage("--assembly goes with -- CMD or --listen") end
     return attach(args, env)
   end,
 }

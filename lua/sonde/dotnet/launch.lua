@@ -12,7 +12,10 @@ local Launch <const> = {}
 Launch.__index = Launch
 Launch.__close = function(self) self:close() end
 
-local function target_of(runtime)
+--- The target that a runtime at a port is.
+-- @tparam table runtime of `sonde.dotnet.port`
+-- @treturn Target
+function launch.target_of(runtime)
   local pid <const> = runtime.endpoint.pid
   local stat <const> = pid and proc.stat(pid)
   return target.of_endpoint({ pid = pid, start_time = stat and stat.start_time,
@@ -33,7 +36,7 @@ end
 
 -- Those that are not meant inherited the variable and would wait for ever.
 local function arrived(self, runtime)
-  local candidate <const> = target_of(runtime)
+  local candidate <const> = launch.target_of(runtime)
   if is_wanted(self, candidate) and self.chosen:set(candidate) then return end
   candidate:resume()
   self.others = self.others + 1

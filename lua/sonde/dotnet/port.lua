@@ -146,6 +146,14 @@ function port.open(arrived, path)
   return self
 end
 
+--- Forgets a runtime whose process has ended.
+-- @tparam table runtime as `arrived` got it
+function Port:forget(runtime)
+  if runtime.socket then runtime.socket:close() end
+  runtime.socket = nil
+  self.runtimes[runtime.cookie] = nil
+end
+
 --- What the variable has to be for a runtime to wait for us.
 -- @treturn string
 function Port:value()
