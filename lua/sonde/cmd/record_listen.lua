@@ -1,4 +1,4 @@
---- `sonde record --listen PATH`: runtimes connect to us, and each is recorded
+--- What `sonde record --listen` does. Runtimes connect to us, and each is recorded
 -- to a file of its own, from its first instruction when it waits for us.
 -- @module sonde.cmd.record_listen
 local errors <const> = require "sonde.base.errors"
@@ -121,7 +121,8 @@ function listen.run(args, env)
       .. " that gets a file for each process)", code = "not_found" }
   end
   local self <const> = { args = args, env = env, directory = directory,
-    want = run.wanted(args), running = {}, outputs = {}, seen = {}, tasks = {}, done = 0, status = 0,
+    want = run.wanted(args), running = {}, outputs = {}, seen = {}, tasks = {},
+    done = 0, status = 0,
     show = require("sonde.base.term").status(env.err, env.terminal.err) }
   local _ <close> = open_port(self)
   local over <const> = loop.event()
