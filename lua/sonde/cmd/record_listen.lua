@@ -1,5 +1,5 @@
---- What `sonde record --listen` does. Runtimes connect to us, and each is recorded
--- to a file of its own, from its first instruction when it waits for us.
+--- Serving a port for `sonde record`. Runtimes connect to us, and each is recorded
+-- to its own file, from its first instruction when it waits for us.
 -- @module sonde.cmd.record_listen
 local errors <const> = require "sonde.base.errors"
 local launch <const> = require "sonde.dotnet.launch"
