@@ -119,29 +119,27 @@ demo:
 	$(SUBMAKE) all
 	$(Q)sh examples/demo.sh $(COMMAND)
 
+# The checks of the HTML page in Chromium are part of the suite; where what they
+# use cannot be had, they are skipped and say why.
 test:
 	$(Q)sh .ci/install run test
+	$(Q)sh .ci/page $(NPM) chromium || :
 	$(SUBMAKE) all
 	$(Q)$(BUSTED) </dev/null
 
-# The HTML page in Chromium; `make test` runs these too once they are set up.
-test-browser: $(NPM)/ready
-	$(Q)sh .ci/install run test chromium
+# The HTML page in Chromium alone.
+test-browser:
+	$(Q)sh .ci/install run test
+	$(Q)sh .ci/page $(NPM) chromium
 	$(SUBMAKE) all
-	$(Q)$(BUSTED) spec/browser_spec.lua
+	$(Q)$(BUSTED) spec/browser_spec.lua </dev/null
 
-# The modules that the browser specs and the linter of the page's scripts use.
-$(NPM)/ready: spec/browser/package.json spec/browser/package-lock.json
-	$(Q)command -v npm >/dev/null 2>&1 || sh .ci/install npm
-	$(call say,NPM,$(NPM))
-	@mkdir -p $(NPM)
-	$(Q)cp $^ $(NPM)
-	$(Q)npm ci --silent --no-audit --no-fund --prefix $(NPM)
-	@touch $@
-
+# The page's scripts are checked where the linter can be had.
 lint:
 	$(Q)sh .ci/install run lint
 	$(SUBMAKE) lint-c lint-lua
+	$(Q)if sh .ci/page $(NPM); then $(MAKE) --no-print-directory lint-js; \
+	  else echo 'so the scripts of the page are not checked' >&2; fi
 
 lint-c: $(LINTED)
 
@@ -157,7 +155,8 @@ lint-lua:
 # The page's scripts: rules, and that all of them together are one script.
 PRINT_SCRIPT = io.write(require("sonde.report.html.assets").script "app.js")
 
-lint-js: $(NPM)/ready
+lint-js:
+	$(Q)sh .ci/page $(NPM)
 	$(call say,LINT,lua/sonde/report/html)
 	$(Q)node $(NPM)/node_modules/eslint/bin/eslint.js \
 	  -c spec/browser/eslint.config.mjs lua/sonde/report/html spec/browser

@@ -3,17 +3,16 @@
 local helper <const> = require "spec.support.helper"
 
 local RUN <const> = "node spec/browser/run.mjs "
--- Where `make test-browser` puts the modules of spec/browser/package.json.
-local MODULES <const> = (os.getenv "SONDE_NPM" or "build/npm") .. "/node_modules/playwright-core"
+-- Where `make test` puts the modules of spec/browser/package.json.
+local NPM <const> = os.getenv "SONDE_NPM" or "build/npm"
 
 -- Why the checks cannot run here; nil when they can.
 local function obstacle()
-  for _, program in ipairs { "node", "chromium" } do
-    local _, status = helper.run("command -v " .. program .. " >/dev/null")
-    if status ~= 0 then return program .. " is not installed: make test-browser installs it" end
-  end
-  if helper.read(MODULES .. "/package.json") == nil then
-    return "playwright-core is not installed: make test-browser installs it"
+  local told <const> = helper.read(NPM .. "/obstacle")
+  if told then return told:match "^[^\n]*" end
+  for _, file in ipairs { NPM .. "/ready", os.getenv "SONDE_CHROMIUM" or "/usr/bin/chromium" } do
+    local opened <close> = io.open(file, "rb")
+    if opened == nil then return file .. " is missing: make test-browser sets it up" end
   end
 end
 
