@@ -1,9 +1,9 @@
 /*
 ** HTTP requests over libcurl's multi interface. Decision: curl's sockets are
-** gathered behind one epoll descriptor, so whoever drives the client watches one
-** descriptor and one time, whatever runs in it. Nothing here blocks or calls
-** back: a transfer collects what came until it is taken, and the peer waits when
-** nobody takes it.
+** gathered behind one epoll descriptor, so whoever drives the client watches
+** one descriptor and one time, whatever runs in it. Nothing here blocks or
+** calls back: a transfer collects what came until it is taken, and the peer
+** waits when nobody takes it.
 */
 #ifndef SONDE_HTTP_CLIENT_H
 #define SONDE_HTTP_CLIENT_H
