@@ -34,7 +34,7 @@ LIBS = -lz -lm
 
 # The pure folders need no Lua and no system: fuzzers link them alone.
 PURE    := $(wildcard $(addprefix src/,$(addsuffix /*.c,\
-             base profile pprof nettrace clr ipc text)))
+             base profile pprof nettrace clr ipc text elf)))
 SOURCES := $(PURE) $(wildcard src/sys/*.c src/lua/*.c)
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 CORE    := $(BUILD)/lua/sonde/c/core.so

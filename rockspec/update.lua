@@ -10,7 +10,7 @@ local OPTIONAL <const> = {
     external = "CURL", header = "curl/curl.h", libraries = { "curl", "z", "m" } },
   { name = "native", summary = "symbols and probes of native processes",
     folders = { "src/symbols", "src/probe", "src/lua/native" },
-    shared = { "src/profile", "src/pprof" }, external = "DW", header = "elfutils/libdw.h",
+    shared = { "src/elf", "src/profile", "src/pprof" }, external = "DW", header = "elfutils/libdw.h",
     libraries = { "dw", "elf", "iberty", "z", "m" } },
   { name = "sqlite", summary = "the store in one file", folders = { "src/sqlite",
     "src/lua/sqlite" }, external = "SQLITE", header = "sqlite3.h",

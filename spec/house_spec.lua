@@ -3,7 +3,7 @@ local helper <const> = require "spec.support.helper"
 
 local build <const> = os.getenv "SONDE_BUILD" or "build"
 
-local PURE <const> = { "base", "profile", "pprof", "nettrace", "clr", "ipc", "text" }
+local PURE <const> = { "base", "profile", "pprof", "nettrace", "clr", "ipc", "text", "elf" }
 
 -- What pure C may call: memory, strings, formatting into memory, arithmetic,
 -- zlib; and what compilers and sanitizers put in by themselves.
