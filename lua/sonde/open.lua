@@ -4,6 +4,7 @@ local core <const> = require "sonde.c.core"
 local files <const> = require "sonde.base.files"
 local input <const> = require "sonde.base.input"
 local options <const> = require "sonde.base.options"
+local symbols <const> = require "sonde.symbols"
 
 local open = {}
 
@@ -23,6 +24,9 @@ open.options = {
     help = "of a damaged profile, leave out what is damaged and read the rest" },
   { name = "progress", type = "function",
     help = "called now and then with the bytes taken so far and the size, when known" },
+  symbols.option,
+  { name = "note", type = "function",
+    help = "called with a text about what is worth knowing and no damage" },
 }
 
 local function need_no_times(source, opts)
@@ -55,6 +59,16 @@ local function losses(profile)
   if #lost > 0 then return table.concat(lost, "; ") end
 end
 
+-- Addresses without names get them from the programs, when these are here.
+local function named(profile, opts)
+  if opts.symbolize == "none" then return profile end
+  local result <const>, refused <const> = symbols.annotate(profile)
+  for _, why in ipairs(refused) do
+    if opts.note then opts.note("no names from " .. why) end
+  end
+  return result
+end
+
 -- A file with several profiles in it is their sum; of a damaged one the rest,
 -- when that was asked for.
 local function read_pprof(source, opts)
@@ -63,8 +77,9 @@ local function read_pprof(source, opts)
   local profile, message, code = core.pprof_read(source.input,
     { limit = opts.limit, lenient = opts.lenient })
   if profile == nil then return source:fail(message, code) end
-  if source.path then profile:set_name(source.path) end
   local lost <const> = losses(profile)
+  profile = named(profile, opts)
+  if source.path then profile:set_name(source.path) end
   if lost then return profile, source.name .. ": " .. lost, "malformed" end
   return profile
 end

@@ -29,7 +29,9 @@ local function nameless_files(profile)
   local files = {}
   for _, mapping in ipairs(profile:mappings()) do
     local path <const> = mapping.file
-    if not mapping.has_functions and path:sub(1, 1) == "/" then files[#files + 1] = path end
+    if not mapping.has_functions and mapping.build_id ~= "" and path:sub(1, 1) == "/" then
+      files[#files + 1] = path
+    end
   end
   return files
 end

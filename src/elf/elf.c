@@ -44,7 +44,7 @@ static void read_large_counts(struct elf *e, uint32_t *names) {
   if (*names == 0xffff) *names = first.link;
 }
 
-int elf_open(struct elf *e, const void *data, size_t size,
+int elf_parse(struct elf *e, const void *data, size_t size,
              const char **why) {
   struct elf fresh = {.data = data, .size = size};
   struct cursor c = cur_over(data, size);

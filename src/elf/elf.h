@@ -47,7 +47,7 @@ struct elf_segment {
 };
 
 /* 0, or -1 with '*why' when the bytes are no ELF file that can be read. */
-int elf_open(struct elf *e, const void *data, size_t size, const char **why);
+int elf_parse(struct elf *e, const void *data, size_t size, const char **why);
 
 /* The i-th of the table; 0, or -1 when the file does not hold it. */
 int elf_section_at(const struct elf *e, uint32_t i, struct elf_section *s);

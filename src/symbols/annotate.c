@@ -77,10 +77,8 @@ static int same_build_id(const struct image *m, const char *wanted) {
   const uint8_t *id;
   char hex[2 * 64 + 1] = "";
   size_t len = elf_build_id(&m->elf, &id);
-  if (*wanted == 0) return 1;
   if (len > 64) return 0;
   for (size_t i = 0; i < len; i++) snprintf(hex + 2 * i, 3, "%02x", id[i]);
-  /* Go's build id is another one, which only Go's linker knows. */
   return strcmp(hex, wanted) == 0;
 }
 
@@ -140,10 +138,11 @@ static long annotate_mapping(struct intern *in, uint32_t mapping,
   return n;
 }
 
-/* Is there anything to do for a mapping? */
+/* Is there anything to do for a mapping? Without a build id any file will do,
+   and the wrong one is worse than none. */
 static int is_nameless(const struct profile *p, uint32_t mapping) {
-  if (p->mappings[mapping].has_functions || p->mappings[mapping].file == 0)
-    return 0;
+  const struct mapping *m = &p->mappings[mapping];
+  if (m->has_functions || m->file == 0 || m->build_id == 0) return 0;
   for (uint32_t i = 0; i < p->n_locations; i++)
     if (p->locations[i].mapping == mapping && p->locations[i].n_lines == 0)
       return 1;

@@ -1,8 +1,7 @@
 /*
 ** Names for the addresses of a profile, from the files that it was made of.
-** Decision: what pprof itself does with profiles of native programs. A
-** mapping with a build id takes only a file with the same one; what has
-** names already keeps them.
+** Decision: as pprof does it, but only from a file with the mapping's build
+** id, since a wrong name is worse than none; what has names keeps them.
 */
 #ifndef SONDE_SYMBOLS_ANNOTATE_H
 #define SONDE_SYMBOLS_ANNOTATE_H

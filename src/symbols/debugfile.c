@@ -32,7 +32,7 @@ static int try_path(const struct search *s, const char *path) {
   const char *why;
   if (mapfile_open(s->file, path) != 0) return -1;
   if (s->file->data != (const void *)s->program->data
-      && elf_open(s->debug, s->file->data, s->file->size, &why) == 0
+      && elf_parse(s->debug, s->file->data, s->file->size, &why) == 0
       && s->debug->machine == s->program->machine && belongs(s))
     return 0;
   mapfile_close(s->file);

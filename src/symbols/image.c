@@ -32,7 +32,7 @@ struct image *image_open(const char *path, const char **why, int *error) {
   *error = status == -EINVAL ? 0 : -status;
   *why = *error != 0 ? strerror(*error) : "not a file with content";
   if (status == 0
-      && elf_open(&m->elf, m->file.data, m->file.size, why) == 0)
+      && elf_parse(&m->elf, m->file.data, m->file.size, why) == 0)
     return m;
   image_close(m);
   return NULL;
@@ -47,7 +47,7 @@ struct image *image_of_bytes(const void *bytes, size_t size) {
     memcpy(copy, bytes, size);
     m->file.data = copy;
     m->file.size = size;
-    if (elf_open(&m->elf, copy, size, &why) == 0) return m;
+    if (elf_parse(&m->elf, copy, size, &why) == 0) return m;
   }
   image_close(m);
   return NULL;

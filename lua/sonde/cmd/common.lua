@@ -28,6 +28,7 @@ common.input_options = {
     help = "most memory that decoding may use" },
   { name = "lenient", type = "boolean",
     help = "of a damaged profile, leave out what is damaged and read the rest" },
+  require("sonde.symbols").option,
 }
 
 --- Options that cut a trace by time.
@@ -229,6 +230,7 @@ function common.open_any(path, args, env, more)
   refuse_live(path)
   local opts <const> = {
     limit = args.limit, from = args.from, to = args.to, lenient = args.lenient,
+    symbolize = args.symbolize, note = function(text) env:say(text) end,
   }
   for name, value in pairs(more or {}) do opts[name] = value end
   local object, message, code, hint = common.opened(require("sonde").open(path, opts))
