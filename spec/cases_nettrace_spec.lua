@@ -185,7 +185,7 @@ describe("two processes with the same addresses and thread ids", function()
     assert.equal(2, total "400")
     local profile, message, code = trace:profile { process = "gamma" }
     assert.is_nil(profile)
-    assert.equal("not_found", code)
+    assert.equal("no_samples", code)
     assert.truthy(message:find("no process gamma", 1, true))
   end)
 end)

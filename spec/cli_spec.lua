@@ -73,6 +73,19 @@ describe("a wrong command line", function()
     { { "top", "a", "--focus", "(" }, "--focus is not a regular expression" },
     { { "top", "a", "--limit", "lots" }, "--limit is not a size such as" },
     { { "top", "a", "--limit", "1k" }, "--limit must be at least" },
+    { { "top", "a", "--limit", "-5" }, "--limit is not a size such as" },
+    { { "top", "a", "-n", "-1" }, "-n must be at least 0" },
+    { { "top", "-n", "-1", "a" }, "-n must be at least 0" },
+    { { "top", "a", "--node-fraction", "-.5" }, "--node-fraction must be at least 0" },
+    { { "events", "a", "--from", "-5s" }, "--from is not a duration such as" },
+    { { "diff", "-", "-" }, "-: standard input can be read only once" },
+    { { "top", "-", "-" }, "-: standard input can be read only once" },
+    { { "top", "-", "--base", "-" }, "-: standard input can be read only once" },
+    { { "top", TRACE, "--view", "wal" }, "no view 'wal' (did you mean 'wall'?)" },
+    { { "top", TRACE, "--view", "nope" }, "no view 'nope'; the views of this trace are wall" },
+    { { "top", TRACE, "--type", "nope" }, "no sample type 'nope': the profile has samples, wall" },
+    { { "top", TRACE, "--unit", "parsec" }, "values in nanoseconds cannot be printed in parsec" },
+    { { "top", TRACE, "--label", "nope" }, "no label 'nope': the samples have thread, thread_id" },
     { { "top", "a", "--from", "1" }, "--from is not a duration such as" },
     { { "top", "a", "--names", "ugly" },
       "--names is not known: 'ugly' (one of pretty, full, raw)" },
@@ -122,6 +135,50 @@ describe("an output", function()
       assert.equal("", out)
       assert.equal(1, status)
       assert.equal(("sonde: %s: nothing to list\n"):format(path), err)
+    end)
+  end)
+end)
+
+describe("an empty answer", function()
+  local NONE <const> = helper.data "cases/55-nt-one-or-no-sample/none.nettrace"
+  local NOTHING <const> = "nothing is left by focus=nowhere"
+
+  for _, row in ipairs {
+    { { NONE }, "the trace has no ThreadSample events" },
+    { { "top", NONE }, "the trace has no ThreadSample events" },
+    { { "diff", NONE, NONE }, "the trace has no ThreadSample events" },
+    { { "top", TRACE, "--view", "contention" }, "no samples for view contention" },
+    { { "top", TRACE, "--thread", "1" }, "no thread 1" },
+    { { "top", TRACE, "--process", "nobody" }, "no process nobody" },
+    { { "top", TRACE, "--from", "1h" }, "no samples in this range of time" },
+    { { TRACE, "--focus", "nowhere" }, NOTHING },
+    { { "report", "raw", TRACE, "--focus", "nowhere" }, NOTHING },
+    { { "convert", TRACE, "--format", "pprof", "--focus", "nowhere" }, NOTHING },
+    { { "report", "peek", TRACE, "--pattern", "nowhere" }, "no function matches 'nowhere'" },
+    { { "report", "list", TRACE, "--pattern", "nowhere" }, "no function matches 'nowhere'" },
+    { { "report", "gc", TRACE }, "no garbage collections in the trace" },
+    { { "report", "exceptions", TRACE, "--json" }, "no exceptions in the trace" },
+    { { "events", TRACE, "--provider", "nobody" }, "none of its 24578 events matches" },
+    { { "convert", NONE, "--format", "chromium" }, NONE .. ": no samples in time order" },
+  } do
+    it(("has a status of its own: %s"):format(table.concat(row[1], " ")), function()
+      local out, status, err = run(table.unpack(row[1]))
+      assert(err:find(row[2], 1, true), err)
+      assert.equal(1, status)
+      if row[1][1] ~= NONE and row[1][1] ~= TRACE then assert.equal("", out) end
+    end)
+  end
+
+  it("is written where a format can, and told", function()
+    helper.in_directory(function(directory)
+      local empty <const>, copy <const> = directory .. "/empty.pb", directory .. "/copy.pb"
+      local core <const> = require "sonde.c.core"
+      helper.write(empty, core.profile_new { types = { { "cpu", "count" } } }:encode {
+        gzip = false })
+      local _, status, err = run("convert", empty, "-o", copy)
+      assert.equal(1, status)
+      assert.matches("no samples", err)
+      assert.equal(helper.read(empty), helper.read(copy))
     end)
   end)
 end)
@@ -202,7 +259,16 @@ describe("sonde top", function()
     assert.matches("^Type: " .. name, (run("top", heap, "--sample-index", name)))
     local _, status, err = run("top", heap, "--view", "nope")
     assert.matches("no sample type 'nope'", err)
-    assert.equal(3, status)
+    assert.equal(2, status)
+  end)
+
+  it("has the rows of the text in JSON when their number is given, all otherwise", function()
+    local function rows(...) return #helper.json_lines((run("top", TRACE, "--json", ...))) end
+    local shown, all = run("top", TRACE, "-n", "100"):match("Showing (%d+) of (%d+) functions")
+    assert.is_true(tonumber(shown) < 100 and tonumber(all) > 100)
+    assert.equal(tonumber(shown), rows("-n", "100"))
+    assert.equal(tonumber(all), rows())
+    assert.equal(tonumber(all), rows("-n", "1000", "--no-trim"))
   end)
 end)
 
@@ -300,6 +366,35 @@ describe("sonde events", function()
       thread)))) do
       assert.equal(thread, tostring(row.thread))
     end
+  end)
+
+  it("tells ids of 64 bits without a sign", function()
+    local made <const> = require "spec.support.made_trace"
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/ids.nettrace"
+      local events <const> = {
+        { 500, made.suspend(1), thread = -3 }, { 1000, made.gc_start(1, 2, 1), thread = -3 },
+        { 2000, made.gc_end(1, 2), 5, thread = -3 }, { 3000, made.restarted(), thread = -3 },
+      }
+      helper.write(path, made.trace(events))
+      local id <const>, hex <const> = "18446744073709551613", "0xfffffffffffffffd"
+      assert.equal(hex, helper.json_lines((run("events", path, "--json")))[1].thread)
+      assert.matches("thread " .. hex .. " ", (run("events", path)))
+      for _, word in ipairs { id, hex } do
+        assert.equal(0, select(2, run("events", path, "--thread", word)))
+      end
+      assert.equal(1, select(2, run("events", path, "--thread", "3")))
+      local _, status, err = run("events", path, "--thread", id .. "0")
+      assert.equal(2, status)
+      assert.matches("is not an id such as", err)
+      assert.matches("\n" .. id .. " ", (run("report", "threads", path)))
+      assert.equal(hex, helper.json_lines((run("report", "threads", path, "--json")))[1].id)
+      local facts <const> = helper.json_lines((run("inspect", path, "--json")))[1]
+      assert.equal(hex, facts.lost_by_thread[1].thread)
+      assert.matches("5 on thread " .. id, (run("inspect", path)))
+      assert.equal(1, select(2, run("top", path, "--view", "gc", "--thread", "7")))
+      assert.equal(0, select(2, run("top", path, "--view", "gc", "--thread", id)))
+    end)
   end)
 
   it("says that nothing matches", function()

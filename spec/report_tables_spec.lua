@@ -55,11 +55,11 @@ describe("the report top", function()
     local rows, message, code = profiles.program():top { unit = "MB" }
     assert.is_nil(rows)
     assert.equal("values in nanoseconds cannot be printed in MB", message)
-    assert.equal("unavailable", code)
+    assert.equal("unknown_name", code)
     rows, message, code = profiles.program():top { type = "heap" }
     assert.is_nil(rows)
     assert.equal("no sample type 'heap': the profile has samples, cpu", message)
-    assert.equal("not_found", code)
+    assert.equal("unknown_name", code)
     assert.error_matches(function() profiles.program():top { flat = true } end,
       "unknown option 'flat'")
   end)
@@ -191,7 +191,7 @@ describe("the report peek", function()
     local rows, message, code = profiles.program():peek("nowhere")
     assert.is_nil(rows)
     assert.equal("no function matches 'nowhere'", message)
-    assert.equal("not_found", code)
+    assert.equal("no_samples", code)
   end)
 end)
 

@@ -271,7 +271,7 @@ describe("profile of a trace", function()
     assert.equal(13424, assert(demo:profile { thread = "^Thread" }):total "samples")
     local none, message, code = demo:profile { thread = 1 }
     assert.is_nil(none)
-    assert.equal("not_found", code)
+    assert.equal("no_samples", code)
     assert.truthy(message:find("no thread 1", 1, true))
   end)
 
@@ -299,7 +299,7 @@ describe("profile of a trace", function()
   it("refuses an unknown view with the ones there are", function()
     local profile, message, code = demo:profile { view = "wal" }
     assert.is_nil(profile)
-    assert.equal("not_found", code)
+    assert.equal("unknown_name", code)
     assert.truthy(message:find("did you mean 'wall'", 1, true))
     assert.has_error(function() demo:profile { names = "short" } end)
   end)

@@ -72,7 +72,7 @@ end
 --   total_after`, of `scale` time also `seconds` (both durations), and the
 --   methods below
 -- @treturn ?string message
--- @treturn ?string code `not_found` when a side lacks the sample type,
+-- @treturn ?string code `unknown_name` when a side lacks the sample type,
 --   `unavailable` when the units cannot be compared, `no_samples`
 function diff.new(before, after, opts)
   opts = options.check(diff.options, opts, "sonde.diff")

@@ -230,7 +230,7 @@ end
 -- @tparam ?table opts `n type by cum unit relative`, as the report `top`
 -- @treturn ?{table,...} rows `{ name, flat, cum, unit }`; prints as a table
 -- @treturn ?string message
--- @treturn ?string code `not_found` when there are no samples
+-- @treturn ?string code `no_samples` when there are none
 function Profile:top(opts)
   return ask(self, "top", opts)
 end
@@ -309,7 +309,7 @@ end
 --   something with `write`), and the options of that report
 -- @treturn ?boolean true
 -- @treturn ?string message
--- @treturn ?string code `not_found` when there are no samples
+-- @treturn ?string code `no_samples` when there are none
 function Profile:write(path)
   return reports.write(self, "profile", path, "profile:write")
 end

@@ -27,9 +27,9 @@ local function block(before, name, body)
   return object(name, 2, string.pack("<i4", #body) .. padding .. body)
 end
 
-local function blob(id, number, time, payload)
-  return string.pack("<s4", string.pack("<I4I4I8I8I4I4i8c16c16s4", id, number, 7, 7, 0xffffffff,
-    0, time, "", "", payload))
+local function blob(id, number, time, payload, thread)
+  return string.pack("<s4", string.pack("<I4I4i8i8I4I4i8c16c16s4", id, number, thread or 7,
+    thread or 7, 0xffffffff, 0, time, "", "", payload))
 end
 
 local function define(id, event, version)
@@ -40,7 +40,7 @@ end
 local HEADER <const> = string.pack("<I2I2i8i8", 20, 0, 0, 0)
 
 --- A trace of events `{ time_ns, { id, version, payload }, lost }`; `lost` are
--- so many events that the runtime dropped before.
+-- so many events that the runtime dropped before. `thread` says which wrote it.
 function made.trace(events)
   local definitions, blobs, ids = { HEADER }, { HEADER }, {}
   local n, number = 0, 0
@@ -53,7 +53,7 @@ function made.trace(events)
       definitions[#definitions + 1] = define(n, kind.id, kind.version)
     end
     number = number + 1 + (event[3] or 0)
-    blobs[#blobs + 1] = blob(ids[key], number, event[1], kind.payload)
+    blobs[#blobs + 1] = blob(ids[key], number, event[1], kind.payload, event.thread)
   end
   local bytes = HEAD .. TRACE
   bytes = bytes .. block(bytes, "MetadataBlock", table.concat(definitions))

@@ -1,6 +1,5 @@
 #include "base/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +62,26 @@ void json_integer(struct buffer *out, int64_t value) {
   buf_put(out, p, (size_t)(text + sizeof text - p));
 }
 
+static const char HEX[] = "0123456789abcdef";
+
+/* Digits by hand: printf took a quarter of the time of listing events. */
 void json_hex(struct buffer *out, uint64_t value) {
-  buf_printf(out, "\"0x%" PRIx64 "\"", value);
+  char text[24];
+  char *p = text + sizeof text;
+  *--p = '"';
+  do {
+    *--p = HEX[value & 15];
+    value >>= 4;
+  } while (value > 0);
+  *--p = 'x';
+  *--p = '0';
+  *--p = '"';
+  buf_put(out, p, (size_t)(text + sizeof text - p));
+}
+
+void json_unsigned(struct buffer *out, uint64_t value) {
+  if (value <= INT64_MAX) json_integer(out, (int64_t)value);
+  else json_hex(out, value);
 }
 
 void json_real(struct buffer *out, double value) {
@@ -80,12 +97,11 @@ void json_real(struct buffer *out, double value) {
 }
 
 void json_bytes(struct buffer *out, const uint8_t *data, size_t size) {
-  static const char digits[] = "0123456789abcdef";
   if (buf_reserve(out, size * 2 + 2) != 0) return;
   buf_u8(out, '"');
   for (size_t i = 0; i < size; i++) {
-    buf_u8(out, (uint8_t)digits[data[i] >> 4]);
-    buf_u8(out, (uint8_t)digits[data[i] & 15]);
+    buf_u8(out, (uint8_t)HEX[data[i] >> 4]);
+    buf_u8(out, (uint8_t)HEX[data[i] & 15]);
   }
   buf_u8(out, '"');
 }

@@ -15,6 +15,9 @@ void json_integer(struct buffer *out, int64_t value);
 /* "0x…", for unsigned numbers, which readers would put into doubles. */
 void json_hex(struct buffer *out, uint64_t value);
 
+/* An id: a number where it is one that readers of 64 bits have, else "0x…". */
+void json_unsigned(struct buffer *out, uint64_t value);
+
 /* Shortest text that reads back as the same number; null when not finite. */
 void json_real(struct buffer *out, double value);
 

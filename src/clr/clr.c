@@ -128,6 +128,7 @@ int clr_init(struct clr *c, struct budget *budget,
   universal_init(&c->universal, budget);
   sampler_init(&c->sampler, budget, &c->actors);
   timeline_init(&c->timeline, budget);
+  timeline_init(&c->cpu_line, budget);
   oncpu_init(&c->cpu, budget);
   if (options->timeline) c->sampler.timeline = &c->timeline;
   pages_init(&c->exception_by_type, budget);
@@ -155,6 +156,7 @@ void clr_free(struct clr *c) {
   lookup_free(&c->lookup);
   sampler_free(&c->sampler);
   timeline_free(&c->timeline);
+  timeline_free(&c->cpu_line);
   oncpu_free(&c->cpu);
   pages_free(&c->exception_by_type);
   gcs_free(&c->gcs);
@@ -207,6 +209,11 @@ enum rundown clr_rundown(const struct clr *c) {
   if (c->rundown_ended) return RUNDOWN_COMPLETE;
   return c->rundown_began || c->rundown_methods ? RUNDOWN_PARTIAL
                                                 : RUNDOWN_NONE;
+}
+
+const struct timeline *clr_samples(const struct clr *c) {
+  return c->cpu_line.count == 0 || c->timeline.count > 0 ? &c->timeline
+                                                         : &c->cpu_line;
 }
 
 struct span clr_span(const struct clr *c, uint32_t string) {

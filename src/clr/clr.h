@@ -113,7 +113,8 @@ struct clr {
   uint64_t method_loads, method_unloads;
 
   struct sampler sampler;
-  struct timeline timeline;
+  struct timeline timeline;    /* of the sampler's samples */
+  struct timeline cpu_line;    /* of samples on a processor */
   struct cpu_readings cpu;          /* of a recorder that reads clocks */
   struct rows ticks, sampled;       /* allocations: samples, objects, bytes */
   uint64_t ticks_without_size;      /* of AllocationTick before version 4 */
@@ -145,6 +146,9 @@ void clr_attach(struct clr *c, struct nt_reader *reader);
 int clr_finish(struct clr *c);
 
 enum rundown clr_rundown(const struct clr *c);
+
+/* Samples in order, when they were kept: the sampler's, else those on a CPU. */
+const struct timeline *clr_samples(const struct clr *c);
 
 /* What a frame of a stack is, once the trace has been read. */
 struct meaning {

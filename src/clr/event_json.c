@@ -42,6 +42,21 @@ static void date_of(int64_t day, int64_t *year, int *month, int *of_month) {
   *year = y + era * 400 + (*month <= 2);
 }
 
+/* 'value' in decimal, with zeros in front; its digits are 'width' or less. */
+static void put_padded(struct buffer *out, int64_t value, unsigned width) {
+  char text[20];
+  for (unsigned i = width; i > 0; i--) {
+    text[i - 1] = (char)('0' + value % 10);
+    value /= 10;
+  }
+  buf_put(out, text, width);
+}
+
+static void put_year(struct buffer *out, int64_t year) {
+  if (year >= 0 && year <= 9999) put_padded(out, year, 4);
+  else buf_printf(out, "%04lld", (long long)year);
+}
+
 void event_iso_time(struct buffer *out, int64_t unix_ns) {
   int64_t seconds = unix_ns / NS_PER_SECOND;
   int64_t ns = unix_ns % NS_PER_SECOND;
@@ -58,17 +73,32 @@ void event_iso_time(struct buffer *out, int64_t unix_ns) {
   int64_t year;
   int month, of_month;
   date_of(day, &year, &month, &of_month);
-  buf_printf(out, "%04lld-%02d-%02dT%02d:%02d:%02d.%09lldZ", (long long)year,
-             month, of_month, (int)(of_day / 3600), (int)(of_day / 60 % 60),
-             (int)(of_day % 60), (long long)ns);
+  put_year(out, year);
+  buf_u8(out, '-');
+  put_padded(out, month, 2);
+  buf_u8(out, '-');
+  put_padded(out, of_month, 2);
+  buf_u8(out, 'T');
+  put_padded(out, of_day / 3600, 2);
+  buf_u8(out, ':');
+  put_padded(out, of_day / 60 % 60, 2);
+  buf_u8(out, ':');
+  put_padded(out, of_day % 60, 2);
+  buf_u8(out, '.');
+  put_padded(out, ns, 9);
+  buf_u8(out, 'Z');
 }
 
 /* The first three parts are little-endian, the rest bytes in order. */
 void event_guid(struct buffer *out, const uint8_t *g) {
-  buf_printf(out, "%02x%02x%02x%02x-%02x%02x-%02x%02x-", g[3], g[2], g[1],
-             g[0], g[5], g[4], g[7], g[6]);
-  buf_printf(out, "%02x%02x-%02x%02x%02x%02x%02x%02x", g[8], g[9], g[10],
-             g[11], g[12], g[13], g[14], g[15]);
+  static const uint8_t order[] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9,
+                                  10, 11, 12, 13, 14, 15};
+  static const char digits[] = "0123456789abcdef";
+  for (unsigned i = 0; i < sizeof order; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) buf_u8(out, '-');
+    buf_u8(out, (uint8_t)digits[g[order[i]] >> 4]);
+    buf_u8(out, (uint8_t)digits[g[order[i]] & 15]);
+  }
 }
 
 static void member(struct writer *w, struct payload_name name) {
@@ -220,10 +250,10 @@ static void put_head(struct writer *w, struct nt_reader *reader,
   }
   else buf_str(w->out, "null");
   key(w, "thread");
-  json_integer(w->out, (int64_t)thread->id);
+  json_unsigned(w->out, thread->id);
   if (thread->process_id != 0) {
     key(w, "process");
-    json_integer(w->out, (int64_t)thread->process_id);
+    json_unsigned(w->out, thread->process_id);
   }
 }
 

@@ -115,6 +115,29 @@ static struct universal_kind *kind_of(struct clr *c, uint32_t name) {
   return kind;
 }
 
+/* What a sample is worth where the trace does not say how often it took one. */
+#define NOMINAL_PERIOD 1000000
+
+static int64_t weight_of(const struct clr *c, uint64_t value) {
+  const struct nt_info *info = nt_get_info(c->reader);
+  int64_t period = NOMINAL_PERIOD, weight;
+  if (info->sampling_ns > 0 && info->sampling_ns <= INT64_MAX)
+    period = (int64_t)info->sampling_ns;
+  if (value > INT64_MAX
+      || __builtin_mul_overflow(period, (int64_t)value, &weight))
+    return INT64_MAX;
+  return weight;
+}
+
+static int add_cpu_sample(struct clr *c, const struct nt_event *e,
+                          const struct scene *scene, uint64_t value) {
+  c->actors.rows[scene->actor].samples++;
+  if (!c->options.timeline) return 0;
+  struct timeline_row row = {e->time_ns, weight_of(c, value), scene->actor,
+                             scene->stack, 0};
+  return timeline_add(&c->cpu_line, &row);
+}
+
 void on_universal_event(struct clr *c, const struct nt_event *e) {
   struct universal_kind *kind = kind_of(c, e->type->name);
   struct cursor p = events_payload(e);
@@ -124,7 +147,7 @@ void on_universal_event(struct clr *c, const struct nt_event *e) {
       || !events_scene(c, e, &scene))
     return;
   kind->events++;
-  if (kind->is_cpu) c->actors.rows[scene.actor].samples++;
+  if (kind->is_cpu) events_check(c, add_cpu_sample(c, e, &scene, value));
   struct row_key key = {scene.stack, scene.actor, 0, 0};
   events_check(c, rows_add(&kind->rows, &key, 1,
                            value <= INT64_MAX ? (int64_t)value : INT64_MAX,

@@ -367,7 +367,7 @@ static int copy_threads(struct builder *b, struct timeline *out) {
 }
 
 static int copy_timeline(struct builder *b, struct timeline *out) {
-  const struct timeline *in = &b->clr->timeline;
+  const struct timeline *in = clr_samples(b->clr);
   if (copy_threads(b, out) != 0) return -1;
   for (uint32_t i = 0; i < in->count; i++) {
     struct timeline_row row = timeline_at(in, i);
@@ -377,12 +377,24 @@ static int copy_timeline(struct builder *b, struct timeline *out) {
   return 0;
 }
 
+/* The view whose samples the timeline shows in order. */
+static struct view_options timeline_view(const struct clr *c) {
+  struct view_options o;
+  memset(&o, 0, sizeof o);
+  if (clr_samples(c) == &c->timeline) return o;
+  for (uint32_t i = 0; i < c->n_kinds; i++) {
+    if (!c->kinds[i].is_cpu) continue;
+    o.view = VIEW_KIND;
+    o.kind = i;
+  }
+  return o;
+}
+
 struct profile *view_timeline(struct clr *c, enum names_style names,
                               size_t limit, struct timeline *out) {
   struct profile *p = profile_new(limit);
   if (p == NULL) return NULL;
-  struct view_options o;
-  memset(&o, 0, sizeof o);
+  struct view_options o = timeline_view(c);
   struct shape shape = shape_of(c, &o);
   struct builder b;
   int status = builder_init(&b, c, p, names);

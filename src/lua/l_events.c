@@ -9,6 +9,7 @@
 
 #include "clr/decode.h"
 #include "clr/event_json.h"
+#include "clr/event_text.h"
 #include "lua/l_aux.h"
 #include "lua/l_core.h"
 #include "lua/l_event.h"
@@ -351,6 +352,27 @@ static int events_take_json(lua_State *L) {
   return 1;
 }
 
+/***
+Lines of JSON as text for people.
+@function events:text
+@tparam string lines whole lines, as these events write them
+@treturn string a line for each
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code `limit`
+*/
+static int events_text(lua_State *L) {
+  struct events *e = events_check(L);
+  size_t size;
+  const char *lines = luaL_checklstring(L, 2, &size);
+  struct buffer *out = &e->pusher.scratch;
+  buf_clear(out);
+  event_text(out, lines, size);
+  if (out->failed) return aux_no_memory(L);
+  lua_pushlstring(L, out->len > 0 ? (const char *)out->data : "", out->len);
+  return 1;
+}
+
 static void set_count(lua_State *L, const char *name, uint64_t value) {
   aux_set_unsigned(L, name, value);
 }
@@ -405,6 +427,7 @@ static const luaL_Reg methods[] = {
   {"finish", events_finish},
   {"next", events_next},
   {"take_json", events_take_json},
+  {"text", events_text},
   {"counts", events_counts},
   {"close", events_close},
   {NULL, NULL}

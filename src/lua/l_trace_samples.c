@@ -69,10 +69,11 @@ static int next_sample(lua_State *L) {
   lua_Integer at = lua_tointeger(L, lua_upvalueindex(UP_NEXT));
   if (t->reader == NULL)
     return luaL_error(L, "attempt to use a closed trace");
-  if (at >= (lua_Integer)t->clr.timeline.count) return 0;
+  const struct timeline *samples = clr_samples(&t->clr);
+  if (at >= (lua_Integer)samples->count) return 0;
   lua_pushinteger(L, at + 1);
   lua_replace(L, lua_upvalueindex(UP_NEXT));
-  struct timeline_row row = timeline_at(&t->clr.timeline, (uint32_t)at);
+  struct timeline_row row = timeline_at(samples, (uint32_t)at);
   lua_createtable(L, 0, 6);
   aux_set_integer(L, "timestamp",
                   clock_ns(nt_get_info(t->reader), row.time_ns));

@@ -135,6 +135,38 @@ local function convert(verb, raw, hint)
   return raw
 end
 
+-- The flags that take a value.
+local function valued_flags(verb)
+  local flags = {}
+  for _, option in ipairs(verb.options) do
+    if option.type ~= "boolean" then
+      if option.short then flags["-" .. option.short] = true end
+      flags[options.flag(option.name)] = true
+      for _, alias in ipairs(option.aliases or {}) do flags[options.flag(alias)] = true end
+    end
+  end
+  return flags
+end
+
+-- A negative number behind a flag is its value, and no option as argparse
+-- takes it for: what is wrong with the value is told by who reads it.
+local function join_negative(verb, words)
+  local flags <const> = valued_flags(verb)
+  local joined, i = {}, 1
+  while i <= #words do
+    local word <const>, value <const> = words[i], words[i + 1]
+    if word == "--" then return table.move(words, i, #words, #joined + 1, joined) end
+    if flags[word] and value and value:find("^%-%.?%d") then
+      joined[#joined + 1] = word .. (word:sub(1, 2) == "--" and "=" or "") .. value
+      i = i + 2
+    else
+      joined[#joined + 1] = word
+      i = i + 1
+    end
+  end
+  return joined
+end
+
 --- Reads a command line. Wrong ones raise a usage failure.
 -- @tparam table verb its declaration
 -- @tparam string path how it is called
@@ -145,7 +177,7 @@ function arguments.read(verb, path, words)
   local parser <const> = arguments.parser(verb, path)
   if asks_for_help(words) then return nil, parser:get_help() .. "\n" end
   local hint <const> = ("sonde help %s"):format(path)
-  local ok, raw = parser:pparse(words)
+  local ok, raw = parser:pparse(join_negative(verb, words))
   if not ok then errors.usage(usage_message(verb, raw), hint) end
   local surplus <const> = raw[SURPLUS][1]
   if surplus then errors.usage(("one argument too many: '%s'"):format(surplus), hint) end

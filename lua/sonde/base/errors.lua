@@ -41,6 +41,8 @@ errors.codes = {
   { code = "unavailable", exit = "target",
     meaning = "the system, a missing program or this input cannot give it" },
   { code = "not_found", exit = "target", meaning = "no such file, name or process" },
+  { code = "unknown_name", exit = "usage",
+    meaning = "a view, sample type, label, report or format of a name that there is not" },
 }
 
 local by_code <const> = {}

@@ -48,6 +48,15 @@ function json.string(s)
   return '"' .. s .. '"'
 end
 
+--- An unsigned id as it is written: a number, or "0x…" where it has all 64
+-- bits, which readers would take for another one.
+-- @tparam ?integer id
+-- @treturn ?integer|string
+function json.id(id)
+  if id == nil or id >= 0 then return id end
+  return ("0x%x"):format(id)
+end
+
 --- A number as JSON: integers exactly, other numbers with as few digits as
 -- give the same double back.
 -- @tparam number n

@@ -59,6 +59,20 @@ options.types = {
       return nil, "must be a whole number"
     end,
   },
+  -- All 64 bits: above 2^63 they are negative in Lua.
+  id = {
+    lua = "number", argname = "ID",
+    scan = function(text)
+      local value = text:match("^0x%x+$") and #text <= 18 and math.tointeger(tonumber(text))
+        or text:match("^%d+$") and units.scan_unsigned(text)
+      if value then return value end
+      return nil, "is not an id such as 4242 or 0xffff800012340000"
+    end,
+    check = function(value)
+      if math.type(value) == "integer" then return value end
+      return nil, "must be a whole number"
+    end,
+  },
   number = {
     lua = "number", argname = "X",
     scan = function(text)

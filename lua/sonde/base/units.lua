@@ -160,6 +160,23 @@ function units.scan_count(text)
   return scan_whole(text, COUNT_WORDS, "is not a count such as 250, 10k or 1.5M")
 end
 
+-- The largest number of 64 bits.
+local MAX_UNSIGNED <const> = "18446744073709551615"
+
+--- Reads an unsigned integer of 64 bits.
+-- @tparam string text decimal digits
+-- @treturn ?integer negative above 2^63; nil when it does not fit
+function units.scan_unsigned(text)
+  local digits <const> = text:match("^0*(%d+)$")
+  if digits == nil or #digits > #MAX_UNSIGNED
+    or #digits == #MAX_UNSIGNED and digits > MAX_UNSIGNED then
+    return nil
+  end
+  local value = 0
+  for digit in digits:gmatch("%d") do value = value * 10 + math.tointeger(digit) end
+  return value
+end
+
 --- Reads a percentage: "5%", "0.5%"; a bare number is one too.
 -- @tparam string text
 -- @treturn ?number 5 for "5%"

@@ -97,6 +97,21 @@ function common.chosen_format(words)
   return module, implied
 end
 
+--- The options of a format, with what the output's name implies as defaults.
+-- @tparam table module
+-- @tparam ?table implied
+-- @treturn {table,...} declared options
+function common.format_options(module, implied)
+  local list = {}
+  for i, option in ipairs(module.options) do
+    list[i] = option
+    if implied and implied[option.name] ~= nil then
+      list[i] = setmetatable({ default = implied[option.name] }, { __index = option })
+    end
+  end
+  return list
+end
+
 --- The argument that names an input.
 common.input_argument = { name = "input",
   help = "a trace or profile (.nettrace, .netperf, pprof, folded; also gzip, xz, zip); - is stdin" }
@@ -159,6 +174,23 @@ function common.redacted(object, args, kind)
   return common.check(redactor:object(object))
 end
 
+-- The arguments and options that name what is read.
+local READ <const> = { "input", "before", "after", "base", "diff_base" }
+
+-- What comes from standard input is gone when it was read.
+local function refuse_stdin_twice(args)
+  local n = 0
+  for _, name in ipairs(READ) do
+    local paths = args[name]
+    if type(paths) ~= "table" then paths = { paths } end
+    for _, path in ipairs(paths) do n = n + (path == "-" and 1 or 0) end
+  end
+  if n > 1 then
+    errors.usage("-: standard input can be read only once",
+      "cat >saved, and the file's name instead of one -")
+  end
+end
+
 --- Makes a verb of its declaration: `start(words, env)` reads the command line
 -- and calls `run(args, env)`.
 -- @tparam table verb `name summary arguments run`; `options` is a list or a
@@ -177,6 +209,7 @@ function common.verb(verb)
       env.out:write(help)
       return errors.exit.done
     end
+    refuse_stdin_twice(args)
     return verb.run(args, env)
   end
   return verb
@@ -334,6 +367,9 @@ function common.profile_of(object, args, env)
     fail(args.input .. ": no samples in this range of time", "no_samples",
       "sonde inspect " .. args.input)
   end
+  if #filtered == 0 and #filtered:notes().filters > 0 then
+    fail(require("sonde.report.scope").nothing(filtered), "no_samples")
+  end
   return filtered
 end
 
@@ -348,7 +384,11 @@ function common.timeline_of(object, args)
   local others = { "view", "thread", "process" }
   for _, option in ipairs(require("sonde.profile").filters) do others[#others + 1] = option.name end
   refuse(args, others, "does not apply to outputs in time order")
-  return common.check(object:timeline { names = args.names })
+  local timeline <const> = common.check(object:timeline { names = args.names })
+  if #timeline == 0 then
+    fail(args.input .. ": no samples in time order", "no_samples", "sonde inspect " .. args.input)
+  end
+  return timeline
 end
 
 --- The options of a report out of a verb's arguments.

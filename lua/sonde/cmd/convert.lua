@@ -10,13 +10,10 @@ local convert = {
   summary = "write a profile in another format, chosen by the output's name",
 }
 
-local function run(module, implied, args, env)
+local function run(module, args, env)
   if module == nil then
     errors.usage("neither -o FILE nor --format says what to write",
       ("sonde convert %s -o flame.svg"):format(args.input[1]))
-  end
-  for name, value in pairs(implied) do
-    if args[name] == nil then args[name] = value end
   end
   return report.run(module, args, env)
 end
@@ -28,7 +25,8 @@ local function verb_for(module, implied)
     summary = convert.summary,
     arguments = { common.input_arguments },
     options = function()
-      return options.join({ common.output, common.format }, module and module.options or {},
+      return options.join({ common.output, common.format },
+        module and common.format_options(module, implied) or {},
         common.profile_options(), common.combine_options, common.redact_options())
     end,
     examples = {
@@ -39,7 +37,7 @@ local function verb_for(module, implied)
       "sonde convert api.nettrace --redact -o ticket.html   # names get pseudonyms",
       "sonde help convert -o x.speedscope.json           # with the options of that format",
     },
-    run = function(args, env) return run(module, implied, args, env) end,
+    run = function(args, env) return run(module, args, env) end,
   }
 end
 

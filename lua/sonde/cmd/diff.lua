@@ -83,14 +83,15 @@ local function run(module, args, env)
 end
 
 local function chosen_module(words)
-  local module <const> = common.chosen_format(words) or require("sonde.report").get "diff"
+  local module, implied = common.chosen_format(words)
+  module = module or require("sonde.report").get "diff"
   if module.takes ~= "diff" and module.write_diff == nil then
     errors.usage(("'%s' cannot show a difference"):format(module.name), "sonde diff BEFORE AFTER")
   end
-  return module
+  return module, implied
 end
 
-local function verb_for(module)
+local function verb_for(module, implied)
   return common.verb {
     name = diff.name,
     summary = diff.summary,
@@ -100,7 +101,7 @@ local function verb_for(module)
     options = function()
       local json <const> = module.takes == "diff" and { common.json } or {}
       return options.join(require("sonde.diff").options, require("sonde.gate").options,
-        module.options, json,
+        common.format_options(module, implied), json,
         { common.output, common.format }, common.profile_options(), common.redact_options())
     end,
     examples = {

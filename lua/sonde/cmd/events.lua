@@ -4,21 +4,6 @@ local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
 
--- The text for people is made of the JSON lines, which the core writes ten
--- times faster than it makes tables, and with fields in their own order.
-local LINE <const> = '"time_ns":(%-?%d+),.-"thread":(%-?%d+),.-"provider":"(.-)","id":(%d+),'
-  .. '"version":%d+,"name":"(.-)",.-"payload":(.*)}$'
-
-local function event_line(line)
-  local time, thread, provider, id, name, payload = line:match(LINE)
-  return ("%14.6f ms  thread %-7s %s/%s  %s\n"):format(time / 1e6, thread, provider,
-    name ~= "" and name or id, payload)
-end
-
-local function write_text(lines, env)
-  for line in lines:gmatch("[^\n]+") do env.out:write(event_line(line)) end
-end
-
 -- The same lines with pseudonyms.
 local function redacted(lines, redactor)
   return (lines:gsub("[^\n]+", function(line) return redactor:event_line(line) end))
@@ -55,7 +40,7 @@ return common.verb {
     common.checked(args, env, function(inner)
       found:pass(function(lines)
         if redactor then lines = redacted(lines, redactor) end
-        if args.json then inner.out:write(lines) else write_text(lines, inner) end
+        inner.out:write(args.json and lines or common.check(found:text(lines)))
       end)
     end)
     return finish(found, args.input, env)

@@ -27,8 +27,7 @@ local function write_json(module, object, args, env)
 end
 
 -- The object that a report needs, of the input.
-local function object_for(module, args, env)
-  local needs <const> = require("sonde.report").needs(module, args)
+local function object_for(module, needs, args, env)
   if needs == "diff" then
     errors.usage(("'%s' takes two inputs"):format(module.name), "sonde diff BEFORE AFTER")
   end
@@ -60,12 +59,17 @@ function report.run(module, args, env)
   if #(args.inputs or {}) > 1 and module.takes ~= "profile" then
     errors.usage(("one argument too many: '%s'"):format(args.inputs[2]))
   end
-  local object <const> = object_for(module, args, env)
+  local needs <const> = require("sonde.report").needs(module, args)
+  local object <const> = object_for(module, needs, args, env)
   if args.n == nil and module.terminal and env.terminal.out and args.output == nil then
     args.n = module.terminal.n
   end
   if args.json and module.rows then return write_json(module, object, args, env) end
   common.write_report(module, object, args, env)
+  -- Formats that keep all of a profile can write an empty one.
+  if needs == "profile" and #object == 0 then
+    env:warn(require("sonde.report.scope").nothing(object), "no_samples")
+  end
 end
 
 --- The verb that shows one report.

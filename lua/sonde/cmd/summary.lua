@@ -41,11 +41,10 @@ local function write_dump(dump, args, env)
   end
 end
 
--- A trace without samples has said so among its findings; that is no failure
--- unless samples were asked for.
-local function has_rows(object, args)
-  return args.view ~= nil or not common.is_trace(object)
-    or require("sonde.dotnet.views").of_samples(object.core) ~= nil
+-- The view to show: a trace without samples may have others.
+local function view_of(object, args)
+  if args.view or not common.is_trace(object) then return args.view end
+  return require("sonde.dotnet.views").best(object.core)
 end
 
 return common.verb {
@@ -67,9 +66,9 @@ return common.verb {
     local object <const> = open(args.input, args, env)
     args.n = args.n or ROWS
     if common.is_dump(object) then return write_dump(object, args, env) end
+    args.view = view_of(object, args)
     common.checked(args, env, function(inner)
       put_head(common.redacted(object, args), args, inner)
-      if not has_rows(object, args) then return end
       inner.out:write("\n")
       local profile <const> = common.redacted(common.profile_of(object, args), args)
       common.write_report(top, profile, args, inner)

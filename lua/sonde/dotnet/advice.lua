@@ -1,5 +1,6 @@
 --- What is wrong with a trace, why, and what to do about it.
 -- @module sonde.dotnet.advice
+local unsigned <const> = require("sonde.base.text").unsigned
 local units <const> = require "sonde.base.units"
 
 local advice = {}
@@ -112,8 +113,8 @@ local function on_losses(list, trace, counts)
     percent(counts.lost, counts.lost + counts.events))
   local loss <const> = longest_loss(trace)
   if loss then
-    text = text .. (": most at once %s, on thread %d between %s and %s"):format(
-      units.count(loss.count), loss.thread, units.duration(loss.from_ns),
+    text = text .. (": most at once %s, on thread %s between %s and %s"):format(
+      units.count(loss.count), unsigned(loss.thread), units.duration(loss.from_ns),
       units.duration(loss.to_ns))
   end
   add(list, "warning", text, "record with a larger buffer (dotnet-trace collect --buffersize"

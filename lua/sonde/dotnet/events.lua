@@ -16,7 +16,7 @@ events.options = {
   { name = "provider", type = "pattern", help = "only providers whose name matches" },
   { name = "name", type = "pattern", help = "only events whose name matches" },
   { name = "id", type = "integer", min = 0, help = "only events with this number" },
-  { name = "thread", type = "integer", help = "only events about the thread with this id" },
+  { name = "thread", type = "id", help = "only events about the thread with this id" },
   { name = "from", type = "duration", help = "leave out what was before this time" },
   { name = "to", type = "duration", help = "leave out what was after this time" },
   { name = "n", type = "integer", short = "n", min = 0, help = "at most so many events" },
@@ -134,6 +134,15 @@ function Events:pass(write)
     local lines <const> = self.reader:take_json()
     if lines ~= "" then write(lines) end
   until not more_to_come
+end
+
+--- Lines of JSON, as `pass` gives them, as text for people.
+-- @tparam string lines
+-- @treturn ?string a line for each
+-- @treturn ?string message
+-- @treturn ?string code
+function Events:text(lines)
+  return self.reader:text(lines)
 end
 
 --- What went wrong in reading, once the end was reached.

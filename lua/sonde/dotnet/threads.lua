@@ -1,20 +1,21 @@
 --- Which threads of a trace an option names.
 -- @module sonde.dotnet.threads
 local pattern <const> = require "sonde.base.pattern"
+local text <const> = require "sonde.base.text"
 
 local threads = {}
 
 -- A number is an id; made-up names hold ids too, so it is not looked for there.
 local function matcher(source)
   if source:find("^%d+$") then
-    return function(id) return source == ("%d"):format(id) end
+    return function(id) return source == text.unsigned(id) end
   end
   local matches <const> = pattern.matcher(source)
   return function(_, name) return name ~= nil and matches(name) end
 end
 
 local function thread_name(row)
-  return row.name or ("Thread (%d)"):format(row.id)
+  return row.name or ("Thread (%s)"):format(text.unsigned(row.id))
 end
 
 --- A byte for each thread of a trace: does it belong to what was asked for?
@@ -23,7 +24,7 @@ end
 --   or pattern)
 -- @treturn ?string mask; nil without a message when everything was asked for
 -- @treturn ?string message
--- @treturn ?string code `not_found`
+-- @treturn ?string code `no_samples`
 function threads.mask(trace, opts)
   local wanted <const> = opts.thread and #opts.thread > 0 and opts.thread or nil
   if wanted == nil and opts.process == nil then return nil end
@@ -43,7 +44,7 @@ function threads.mask(trace, opts)
   if mask:find("\1", 1, true) then return mask end
   local what = wanted and "no thread " .. table.concat(wanted, ", ")
     or "no process " .. opts.process
-  return nil, ("%s: %s"):format(trace.name, what), "not_found"
+  return nil, ("%s: %s"):format(trace.name, what), "no_samples"
 end
 
 return threads

@@ -385,7 +385,7 @@ end
 -- @treturn ?Profile
 -- @treturn ?string message
 -- @treturn ?string code `no_samples` when the trace has no events for the view,
---   `not_found` for an unknown view, thread or process
+--   the thread or process; `unknown_name` for an unknown view
 -- @treturn ?string hint
 function Trace:profile(opts)
   opts = opts or {}

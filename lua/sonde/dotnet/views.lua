@@ -89,6 +89,13 @@ function views.of_samples(userdata)
   if events_for(userdata, "cpu") > 0 then return "cpu" end
 end
 
+--- The view that says most of a trace: its samples, else what else it has.
+-- @param userdata the trace of `core`
+-- @treturn ?string nil when there is nothing
+function views.best(userdata)
+  return views.of_samples(userdata) or views.available(userdata)[1]
+end
+
 -- What the trace has instead of what a view needs.
 local function instead(trace)
   local available <const> = views.available(trace.core)
@@ -123,7 +130,7 @@ end
 -- @tparam ?string asked nil for the default
 -- @treturn ?string a view that the trace has events for
 -- @treturn ?string message
--- @treturn ?string code `no_samples`, `not_found`, `unavailable`
+-- @treturn ?string code `no_samples`, `unknown_name`, `unavailable`
 -- @treturn ?string hint
 function views.choose(trace, asked)
   local userdata <const> = trace.core
@@ -136,7 +143,7 @@ function views.choose(trace, asked)
     local near <const> = options.suggest(asked, ORDER)
     return nil, ("no view '%s'%s; the views of this trace are %s"):format(asked,
       near and (" (did you mean '%s'?)"):format(near) or "",
-      table.concat(views.available(userdata), ", ")), "not_found"
+      table.concat(views.available(userdata), ", ")), "unknown_name"
   end
   if asked == "samples" and events_for(userdata, asked) == 0
     and events_for(userdata, "cpu") > 0 then

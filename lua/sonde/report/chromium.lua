@@ -3,6 +3,7 @@
 local json <const> = require "sonde.base.json"
 local order <const> = require "sonde.report.order"
 local sink <const> = require "sonde.report.sink"
+local text <const> = require "sonde.base.text"
 
 local chromium = {}
 
@@ -50,7 +51,7 @@ local function write_metadata(to, threads, number, processes)
   end
   for i, thread in ipairs(threads) do
     local tid <const> = safe_id(thread.id, i)
-    local name = thread.name ~= "" and thread.name or ("thread %s"):format(thread.id)
+    local name = thread.name ~= "" and thread.name or ("thread %s"):format(text.unsigned(thread.id))
     to:put(",\n" .. metadata("thread_name", number[thread.process or ""], tid, name))
   end
 end

@@ -34,13 +34,13 @@ end
 -- @tparam string name
 -- @treturn ?table the module
 -- @treturn ?string message, with the name that was probably meant
--- @treturn ?string code `not_found`
+-- @treturn ?string code `unknown_name`
 function reports.get(name)
   if known[name] then return require("sonde.report." .. name) end
   local near <const> = options.suggest(tostring(name), NAMES)
   local hint <const> = near and (" (did you mean '%s'?)"):format(near)
     or ": the reports are " .. table.concat(NAMES, ", ")
-  return nil, ("no report '%s'%s"):format(tostring(name), hint), "not_found"
+  return nil, ("no report '%s'%s"):format(tostring(name), hint), "unknown_name"
 end
 
 --- All reports.
@@ -64,7 +64,7 @@ end
 -- @tparam string path
 -- @treturn ?table the module
 -- @treturn table|string options that the extension implies, or a message
--- @treturn ?string code `not_found`
+-- @treturn ?string code `unknown_name`
 function reports.for_path(path)
   local lower <const> = path:lower()
   local best, longest
@@ -78,7 +78,7 @@ function reports.for_path(path)
   end
   if best then return best, best.presets and best.presets[longest] or {} end
   return nil, ("the name '%s' does not say the format: known are %s"):format(path,
-    extensions()), "not_found"
+    extensions()), "unknown_name"
 end
 
 --- Which object a report needs when it runs with these options.
@@ -108,7 +108,7 @@ end
 local function choose(given)
   if given.format then return reports.get(given.format) end
   if given.path and given.path ~= "-" then return reports.for_path(given.path) end
-  return nil, "neither a format nor a file name says what to write", "not_found"
+  return nil, "neither a format nor a file name says what to write", "unknown_name"
 end
 
 --- What a report shows of an object: of a profile not the frames that it

@@ -55,18 +55,25 @@ local function wall_time(ns)
     .. (".%03dZ"):format(ns // 1000000 % 1000)
 end
 
-local function lost_by_thread(trace)
+-- The threads that lost events, the worst first.
+local function losers(trace)
   local list = {}
   for _, row in ipairs(trace:threads()) do
-    if row.lost > 0 then
-      list[#list + 1] = { thread = row.id, process = row.process, name = row.name,
-        lost = row.lost }
-    end
+    if row.lost > 0 then list[#list + 1] = row end
   end
   table.sort(list, function(a, b)
     if a.lost ~= b.lost then return a.lost > b.lost end
-    return math.ult(a.thread, b.thread)
+    return math.ult(a.id, b.id)
   end)
+  return list
+end
+
+local function lost_by_thread(trace)
+  local list = {}
+  for i, row in ipairs(losers(trace)) do
+    list[i] = { thread = json.id(row.id), process = json.id(row.process), name = row.name,
+      lost = row.lost }
+  end
   return json.array(list)
 end
 
@@ -141,7 +148,7 @@ function inspect.facts(trace)
   local facts = {
     schema = 1, format = "nettrace", file = trace.name, version = or_null(info.version),
     pointer_size = info.pointer_size, clock_frequency = info.clock_frequency,
-    process_id = or_null(info.process_id), processors = info.processors,
+    process_id = or_null(json.id(info.process_id)), processors = info.processors,
     start_time = info.wall_ns and wall_time(info.wall_ns) or json.null,
     start_ns = or_null(info.wall_ns),
   }
@@ -173,12 +180,12 @@ local function put_process(to, trace, info)
   if #processes > 0 then
     local names = {}
     for i = 1, math.min(#processes, 4) do
-      names[i] = ("%s (%d)"):format(processes[i].name or "?", processes[i].id)
+      names[i] = ("%s (%s)"):format(processes[i].name or "?", text.unsigned(processes[i].id))
     end
     line(to, "processes", "%d: %s%s", #processes, table.concat(names, ", "),
       #processes > 4 and ", …" or "")
   elseif info.process_id or runtime.command_line then
-    line(to, "process", "%s  %s", info.process_id or "?",
+    line(to, "process", "%s  %s", info.process_id and text.unsigned(info.process_id) or "?",
       text.cut(runtime.command_line or "", 160))
   end
   local words = {}
@@ -238,9 +245,9 @@ local function put_lost(to, trace, counts)
   end
   line(to, "lost", "%s events (%s)", units.count(counts.lost),
     percent(counts.lost, counts.lost + counts.events))
-  for i, row in ipairs(lost_by_thread(trace)) do
+  for i, row in ipairs(losers(trace)) do
     if i > 5 then break end
-    line(to, "", "%s on thread %d%s", units.count(row.lost), row.thread,
+    line(to, "", "%s on thread %s%s", units.count(row.lost), text.unsigned(row.id),
       row.name and " " .. row.name or "")
   end
 end

@@ -108,13 +108,13 @@ end
 -- @param out
 -- @treturn ?boolean
 -- @treturn ?string message
--- @treturn ?string code `not_found` when no function matches
+-- @treturn ?string code `no_samples` when no function matches
 function list.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
   local found <const> = matching(about, opts.pattern)
   if #found == 0 then
-    return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "not_found"
+    return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "no_samples"
   end
   about.unreadable = {}
   local to <const> = sink.new(out)

@@ -7,6 +7,9 @@ local trim <const> = require "sonde.report.trim"
 
 local nodes = {}
 
+-- How many keys of labels a message lists.
+local MAX_KEYS <const> = 20
+
 -- What a row can stand for, and the word for several.
 local NOUNS <const> = {
   ["function"] = "functions", filefunction = "functions", file = "files", line = "lines",
@@ -31,6 +34,27 @@ nodes.options = {
 function nodes.noun(opts)
   return opts.label and ("values of label %s"):format(scope.name(opts.label))
     or NOUNS[opts.by or "function"]
+end
+
+--- Does any sample have the label?
+-- @param profile
+-- @tparam string key
+-- @treturn boolean
+-- @treturn ?string message
+-- @treturn ?string code `unknown_name`
+function nodes.check_label(profile, key)
+  local seen, keys = {}, {}
+  for _, labels in ipairs(profile:label_sets()) do
+    for name in pairs(labels) do
+      if not seen[name] then keys[#keys + 1] = scope.name(name) end
+      seen[name] = true
+    end
+  end
+  if seen[key] then return true end
+  table.sort(keys)
+  local has <const> = #keys > 0 and "the samples have " .. table.concat(keys, ", ", 1,
+    math.min(#keys, MAX_KEYS)) or "the samples have no labels"
+  return false, ("no label '%s': %s"):format(scope.name(key), has), "unknown_name"
 end
 
 --- The rows that have a value, in no order.

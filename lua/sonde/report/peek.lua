@@ -31,7 +31,7 @@ local function look(profile, opts)
     if matches(node.name) then found[#found + 1] = node end
   end
   if #found == 0 then
-    return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "not_found"
+    return nil, ("no function matches '%s'"):format(text.printable(opts.pattern)), "no_samples"
   end
   return about, found, all
 end

@@ -70,10 +70,10 @@ end
 -- @tparam ?string wanted its name; nil for the default
 -- @treturn ?integer index, from 1
 -- @treturn ?string message
--- @treturn ?string code `not_found`
+-- @treturn ?string code `unknown_name`
 function scope.find_type(profile, wanted)
   local types <const> = profile:types()
-  if #types == 0 then return nil, "the profile has no sample types", "not_found" end
+  if #types == 0 then return nil, "the profile has no sample types", "unknown_name" end
   if wanted == nil then return profile:info().default_type or #types end
   local found <const> = type_named(types, wanted)
     or type_named(types, (wanted:gsub("^inuse_", ""))) or type_named(types, "inuse_" .. wanted)
@@ -81,7 +81,7 @@ function scope.find_type(profile, wanted)
   local number <const> = wanted:match("^%d+$") and math.tointeger(tonumber(wanted))
   if number and number < #types then return number + 1 end
   return nil, ("no sample type '%s': the profile has %s"):format(
-    text.printable(wanted), type_names(types)), "not_found"
+    text.printable(wanted), type_names(types)), "unknown_name"
 end
 
 -- The default type that a profile names but does not have; pprof takes the
@@ -115,7 +115,7 @@ end
 -- @tparam table opts checked options, of which `type unit relative` are used
 -- @treturn ?table the scope: `profile index type unit total whole view n`
 -- @treturn ?string message
--- @treturn ?string code `no_samples`; `not_found` for an unknown type
+-- @treturn ?string code `no_samples`; `unknown_name` for an unknown type
 function scope.new(profile, opts)
   local index, message, code = scope.find_type(profile, opts.type)
   if index == nil then return nil, message, code end
@@ -123,14 +123,14 @@ function scope.new(profile, opts)
   local notes <const> = profile:notes()
   if not units.fits(entry.unit, opts.unit or "auto") then
     return nil, ("values in %s cannot be printed in %s"):format(
-      text.printable(entry.unit), opts.unit), "unavailable"
+      text.printable(entry.unit), text.printable(opts.unit)), "unknown_name"
   end
   local self <const> = setmetatable({
     profile = profile, index = index, type = entry.type, unit = entry.unit,
     view = notes.view, filters = notes.filters, n = #profile,
     out_unit = opts.unit or "auto", bare = units.family(entry.unit) == nil, info = profile:info(),
   }, Scope)
-  if self.n == 0 then return nil, self:nothing(), "no_samples" end
+  if self.n == 0 then return nil, scope.nothing(profile), "no_samples" end
   self.unknown_default = opts.type == nil and unknown_default(self) or nil
   self.mean, self.divide_by = opts.mean, opts.divide_by
   self.total = profile:whole(index, opts.mean)
@@ -139,15 +139,17 @@ function scope.new(profile, opts)
   return self
 end
 
---- Says that there is nothing to report, and why as far as it is known.
+--- Says that a profile has nothing to report, and why as far as it is known.
+-- @param profile
 -- @treturn string
-function Scope:nothing()
+function scope.nothing(profile)
+  local notes <const> = profile:notes()
   local what = "no samples"
-  if self.view then what = what .. " in view " .. self.view end
-  if #self.filters > 0 then
-    return what .. ": nothing is left by " .. table.concat(self.filters, ", ")
+  if notes.view then what = what .. " in view " .. notes.view end
+  if #notes.filters > 0 then
+    return what .. ": nothing is left by " .. table.concat(notes.filters, ", ")
   end
-  local why <const> = self.info.comments and self.info.comments[1]
+  local why <const> = (profile:info().comments or {})[1]
   if why then what = what .. ": " .. text.printable(why) end
   return what
 end

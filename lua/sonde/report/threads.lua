@@ -1,6 +1,7 @@
 --- The threads of a trace: what each did and what was lost of it.
 -- @module sonde.report.threads
 local advice <const> = require "sonde.dotnet.advice"
+local json <const> = require "sonde.base.json"
 local layout <const> = require "sonde.base.table"
 local sink <const> = require "sonde.report.sink"
 local text <const> = require "sonde.base.text"
@@ -38,6 +39,9 @@ end
 function threads.rows(trace)
   local list, message, code = sorted(trace)
   if list == nil then return nil, message, code end
+  for _, row in ipairs(list) do
+    row.id, row.process = json.id(row.id), json.id(row.process)
+  end
   list[1].schema = 1
   local i = 0
   return function()
@@ -64,10 +68,11 @@ end
 local function cells_of(row, with_process)
   local process = ""
   if with_process and row.process then
-    process = ("%s (%d)"):format(text.printable(row.process_name or "?"), row.process)
+    process = ("%s (%s)"):format(text.printable(row.process_name or "?"),
+      text.unsigned(row.process))
   end
   return {
-    ("%d"):format(row.id), units.count(row.samples),
+    text.unsigned(row.id), units.count(row.samples),
     row.wall_ns > 0 and units.duration(row.wall_ns) or "",
     row.wall_ns > 0 and advice.percent(row.managed, row.samples) or "",
     units.count(row.events), units.count(row.lost), text.printable(row.name or ""), process,

@@ -36,22 +36,32 @@ local function label_rows(about, opts)
 end
 
 local function graph_of(about, opts)
-  if opts.label then return label_rows(about, opts) end
-  return trim.graph(about, opts)
+  if opts.label == nil then return trim.graph(about, opts) end
+  local known, message, code = nodes.check_label(about.profile, opts.label)
+  if not known then return nil, message, code end
+  return label_rows(about, opts)
+end
+
+-- All rows are asked for when their number is not.
+local function listed(opts)
+  if opts.n then return opts end
+  return setmetatable({ node_fraction = 0 }, { __index = opts })
 end
 
 --- The rows as plain tables.
 -- @param profile
--- @tparam table opts checked options; without `n` all rows
+-- @tparam table opts checked options; without `n` all rows, with it those that
+--   the text has
 -- @treturn ?{table,...} each `{ name, flat, cum, unit }`
 -- @treturn ?string message
 -- @treturn ?string code
 function top.list(profile, opts)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
+  local graph, why, what = graph_of(about, listed(opts))
+  if graph == nil then return nil, why, what end
   local list = {}
-  local all <const> = setmetatable({ node_fraction = 0 }, { __index = opts })
-  for i, node in ipairs(graph_of(about, all).nodes) do
+  for i, node in ipairs(graph.nodes) do
     list[i] = { name = node.name, flat = node.flat, cum = node.cum, unit = about.unit }
   end
   return list, about
@@ -95,7 +105,8 @@ end
 function top.write(profile, opts, out)
   local about, message, code = scope.new(profile, opts)
   if about == nil then return nil, message, code end
-  local graph <const> = graph_of(about, opts)
+  local graph, why, what = graph_of(about, opts)
+  if graph == nil then return nil, why, what end
   about:choose_unit(trim.smallest(graph.nodes))
   local to <const> = sink.new(out)
   to:lines(about:header())
