@@ -6,22 +6,6 @@ local options <const> = require "sonde.base.options"
 
 local common = {}
 
---- The views of a trace, and what each measures.
-common.views = {
-  { "wall", "time of threads, waiting included" },
-  { "samples", "number of samples" },
-  { "running", "time of threads, known waits left out" },
-  { "managed", "time of threads while in managed code" },
-  { "oncpu", "time on a processor by each thread's own clock, in traces that sonde recorded" },
-  { "alloc", "bytes allocated, by type" },
-  { "exception", "exceptions thrown, by type" },
-  { "contention", "waits for locks" },
-  { "gc", "pauses of the garbage collector" },
-  { "jit", "time compiling methods" },
-  { "cpu", "samples on a processor (V6)" },
-  { "cswitch", "context switches (V6)" },
-}
-
 --- Options of every verb that opens an input.
 common.input_options = {
   { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
@@ -60,57 +44,6 @@ common.output = { name = "output", short = "o", type = "path", argname = "FILE",
 --- `--format NAME`.
 common.format = { name = "format", type = "string", argname = "NAME",
   help = "format, when the output's name does not say it" }
-
--- The value that a word gives to one of the flags, when it does.
-local function value_at(words, i, flags)
-  for _, flag in ipairs(flags) do
-    if words[i] == flag then return words[i + 1] end
-    local joined <const> = #flag == 2 and flag or flag .. "="
-    if words[i]:sub(1, #joined) == joined and #words[i] > #joined then
-      return words[i]:sub(#joined + 1)
-    end
-  end
-end
-
---- The report that `--format` or `-o` of a command line choose, looked up
--- before the command line is read, since it says which options there are.
--- @tparam {string,...} words
--- @treturn ?table the module; nil when neither is there
--- @treturn table options that the output's name implies
-function common.chosen_format(words)
-  local reports <const> = require "sonde.report"
-  local format, output
-  for i = 1, #words do
-    format = format or value_at(words, i, { "--format" })
-    output = output or value_at(words, i, { "-o", "--output" })
-  end
-  if format then
-    local module, message = reports.get(format)
-    if module == nil then errors.usage("--format: " .. message, "sonde report --help") end
-    return module, {}
-  end
-  if output == nil or output == "-" then return nil, {} end
-  local module, implied = reports.for_path(output)
-  if module == nil then
-    errors.usage("-o: " .. implied, "--format NAME; sonde report --help lists them")
-  end
-  return module, implied
-end
-
---- The options of a format, with what the output's name implies as defaults.
--- @tparam table module
--- @tparam ?table implied
--- @treturn {table,...} declared options
-function common.format_options(module, implied)
-  local list = {}
-  for i, option in ipairs(module.options) do
-    list[i] = option
-    if implied and implied[option.name] ~= nil then
-      list[i] = setmetatable({ default = implied[option.name] }, { __index = option })
-    end
-  end
-  return list
-end
 
 --- The argument that names an input.
 common.input_argument = { name = "input",
