@@ -165,7 +165,7 @@ describe("a setting", function()
       { "view=alloc", "no samples for view alloc", "view=wall" },
       { "view=9", "no view 9: there are 0 to 3", "o" },
       { "cum=maybe", "cum is true or false: 'maybe'", "help cum" },
-      { "thread=nobody", "no thread nobody", "help" },
+      { "thread=nobody", "no thread nobody", "sonde report threads .*" },
       { "focsu=Alpha", "unknown setting 'focsu' %(did you mean 'focus'%?%)", "focus=Alpha" },
     } do
       local out, status, err = shell.ask(row[1])

@@ -6,6 +6,22 @@ local options <const> = require "sonde.base.options"
 
 local common = {}
 
+--- The views of a trace, and what each measures.
+common.views = {
+  { "wall", "time of threads, waiting included" },
+  { "samples", "number of samples" },
+  { "running", "time of threads, known waits left out" },
+  { "managed", "time of threads while in managed code" },
+  { "oncpu", "time on a processor by each thread's own clock, in traces that sonde recorded" },
+  { "alloc", "bytes allocated, by type" },
+  { "exception", "exceptions thrown, by type" },
+  { "contention", "waits for locks" },
+  { "gc", "pauses of the garbage collector" },
+  { "jit", "time compiling methods" },
+  { "cpu", "samples on a processor (V6)" },
+  { "cswitch", "context switches (V6)" },
+}
+
 --- Options of every verb that opens an input.
 common.input_options = {
   { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,

@@ -2,7 +2,7 @@
 -- @module sonde.cmd.convert
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
-local format <const> = require "sonde.cmd.format"
+local formats <const> = require "sonde.cmd.formats"
 local options <const> = require "sonde.base.options"
 local report <const> = require "sonde.cmd.report"
 
@@ -27,7 +27,7 @@ local function verb_for(module, implied)
     arguments = { common.input_arguments },
     options = function()
       return options.join({ common.output, common.format },
-        module and format.options(module, implied) or {},
+        module and formats.options(module, implied) or {},
         common.profile_options(), common.combine_options, common.redact_options())
     end,
     examples = {
@@ -47,7 +47,7 @@ end
 -- @tparam table env
 -- @treturn ?integer exit status
 function convert.start(words, env)
-  local module, implied = format.chosen(words)
+  local module, implied = formats.chosen(words)
   return verb_for(module, implied).start(words, env)
 end
 

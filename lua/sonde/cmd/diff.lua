@@ -2,7 +2,7 @@
 -- @module sonde.cmd.diff
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
-local format <const> = require "sonde.cmd.format"
+local formats <const> = require "sonde.cmd.formats"
 local options <const> = require "sonde.base.options"
 
 local diff = {
@@ -84,7 +84,7 @@ local function run(module, args, env)
 end
 
 local function chosen_module(words)
-  local module, implied = format.chosen(words)
+  local module, implied = formats.chosen(words)
   module = module or require("sonde.report").get "diff"
   if module.takes ~= "diff" and module.write_diff == nil then
     errors.usage(("'%s' cannot show a difference"):format(module.name), "sonde diff BEFORE AFTER")
@@ -102,7 +102,7 @@ local function verb_for(module, implied)
     options = function()
       local json <const> = module.takes == "diff" and { common.json } or {}
       return options.join(require("sonde.diff").options, require("sonde.gate").options,
-        format.options(module, implied), json,
+        formats.options(module, implied), json,
         { common.output, common.format }, common.profile_options(), common.redact_options())
     end,
     examples = {

@@ -25,6 +25,7 @@ end
 -- @treturn ?string mask; nil without a message when everything was asked for
 -- @treturn ?string message
 -- @treturn ?string code `no_samples`
+-- @treturn ?string hint
 function threads.mask(trace, opts)
   local wanted <const> = opts.thread and #opts.thread > 0 and opts.thread or nil
   if wanted == nil and opts.process == nil then return nil end
@@ -44,7 +45,8 @@ function threads.mask(trace, opts)
   if mask:find("\1", 1, true) then return mask end
   local what = wanted and "no thread " .. table.concat(wanted, ", ")
     or "no process " .. opts.process
-  return nil, ("%s: %s"):format(trace.name, what), "no_samples"
+  return nil, ("%s: %s"):format(trace.name, what), "no_samples",
+    "sonde report threads " .. trace.name
 end
 
 return threads

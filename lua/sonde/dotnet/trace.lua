@@ -11,6 +11,7 @@
 -- @module sonde.dotnet.trace
 local core <const> = require "sonde.c.core"
 local options <const> = require "sonde.base.options"
+local text <const> = require "sonde.base.text"
 local threads <const> = require "sonde.dotnet.threads"
 local views <const> = require "sonde.dotnet.views"
 
@@ -352,8 +353,8 @@ local function describe(self, profile, view, asked, facts)
 end
 
 local function make_profile(self, view, opts)
-  local mask, message, code = threads.mask(self, opts)
-  if message then return nil, message, code end
+  local mask, message, code, hint = threads.mask(self, opts)
+  if message then return nil, message, code, hint end
   local profile, facts, why = self.core:profile {
     view = view, names = opts.names, labels = opts.labels, threads = mask,
   }
@@ -377,6 +378,11 @@ local function cached_profile(self, view, opts)
   return profile, facts
 end
 
+-- Ids may be given as numbers.
+local function id_text(id)
+  return math.type(id) == "integer" and text.unsigned(id) or tostring(id)
+end
+
 --- A profile of the trace.
 -- @tparam ?table opts `view` (`wall samples running managed alloc exception
 --   contention gc jit`; of machine-wide traces `cpu cswitch` and other kinds),
@@ -393,9 +399,9 @@ function Trace:profile(opts)
     local given <const> = opts
     opts = {}
     for name, value in pairs(given) do opts[name] = value end
-    opts.thread = { tostring(given.thread) }
+    opts.thread = { id_text(given.thread) }
   end
-  if math.type(opts.process) == "integer" then opts.process = tostring(opts.process) end
+  opts.process = opts.process and id_text(opts.process)
   opts = options.check(trace.profile_options, opts, "trace:profile")
   local self_cut, message, code = cut(self, opts.from, opts.to)
   if self_cut == nil then return nil, message, code end
@@ -403,8 +409,8 @@ function Trace:profile(opts)
   if view == nil then return nil, why, reason, hint end
   self_cut, message, code = with_view(self_cut, view)
   if self_cut == nil then return nil, message, code end
-  local profile, facts, failure = cached_profile(self_cut, view, opts)
-  if profile == nil then return nil, facts, failure end
+  local profile, facts, failure, what_helps = cached_profile(self_cut, view, opts)
+  if profile == nil then return nil, facts, failure, what_helps end
   return profile
 end
 

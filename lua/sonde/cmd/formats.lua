@@ -1,9 +1,8 @@
---- The report or format that a command line asks for, by `--format` or by the
--- output's name.
--- @module sonde.cmd.format
+--- Which format a command line asks for.
+-- @module sonde.cmd.formats
 local errors <const> = require "sonde.base.errors"
 
-local format = {}
+local formats = {}
 
 -- The value that a word gives to one of the flags, when it does.
 local function value_at(words, i, flags)
@@ -21,7 +20,7 @@ end
 -- @tparam {string,...} words
 -- @treturn ?table the module; nil when neither is there
 -- @treturn table options that the output's name implies
-function format.chosen(words)
+function formats.chosen(words)
   local reports <const> = require "sonde.report"
   local name, output
   for i = 1, #words do
@@ -45,7 +44,7 @@ end
 -- @tparam table module
 -- @tparam ?table implied
 -- @treturn {table,...} declared options
-function format.options(module, implied)
+function formats.options(module, implied)
   local list = {}
   for i, option in ipairs(module.options) do
     list[i] = option
@@ -56,4 +55,4 @@ function format.options(module, implied)
   return list
 end
 
-return format
+return formats
