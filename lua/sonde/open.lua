@@ -18,6 +18,8 @@ open.options = {
     help = "leave out what was after this time since the trace began" },
   { name = "timeline", type = "boolean",
     help = "keep the order of the samples, for outputs in time order" },
+  { name = "runs", type = "boolean",
+    help = "with `timeline`, what a thread does on one stack without a break is one sample" },
   { name = "view", type = "string",
     help = "the view that will be asked for first: other kinds of events are passed over" },
   { name = "lenient", type = "boolean",
@@ -185,7 +187,7 @@ end
 -- too.
 -- @param from a path, "-" for standard input, a file handle, a descriptor's
 --   number, or `{ bytes = string, name = string }`
--- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`,
+-- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`, `runs`,
 --   `view`, `progress`; see `sonde.open.options`
 -- @return Trace, Profile or Dump; nil when nothing could be read
 -- @treturn ?string message; beside an object it says what is missing in it

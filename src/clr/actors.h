@@ -35,6 +35,7 @@ struct actor {
   uint64_t events, lost;   /* filled by actors_finish */
   uint32_t pass;           /* last sampler pass that it was in */
   uint32_t last_stack, last_type, last_row;   /* of its last sample */
+  uint32_t last_line;      /* its row of the timeline */
   struct waiting suspend, contention, jit;
 };
 

@@ -130,7 +130,8 @@ int clr_init(struct clr *c, struct budget *budget,
   timeline_init(&c->timeline, budget);
   timeline_init(&c->cpu_line, budget);
   oncpu_init(&c->cpu, budget);
-  if (options->timeline) c->sampler.timeline = &c->timeline;
+  if (options->timeline != ORDER_NONE) c->sampler.timeline = &c->timeline;
+  c->sampler.joins = options->timeline == ORDER_RUNS;
   pages_init(&c->exception_by_type, budget);
   gcs_init(&c->gcs, budget);
   places_init(&c->lookup.by_start, budget);
@@ -162,6 +163,7 @@ void clr_free(struct clr *c) {
   gcs_free(&c->gcs);
   free_rows(c);
   FREE(c, exception_types);
+  FREE(c, adjustments);
   FREE(c, il_maps);
   FREE(c, il_points);
   FREE(c, problems);

@@ -31,12 +31,20 @@ enum clr_group {
   CLR_JIT = 64,
   CLR_UNIVERSAL = 128,      /* cpu, cswitch and other kinds of V6 */
   CLR_IL_MAPS = 256,
-  CLR_ALL = 511
+  CLR_POOL = 512,
+  CLR_ALL = 1023
 };
+
+/*
+** How much of the order of samples is kept. Runs: samples of a thread that
+** follow one another on one stack are one row, so that a thread which waits
+** costs nothing.
+*/
+enum clr_order { ORDER_NONE, ORDER_WHOLE, ORDER_RUNS };
 
 struct clr_options {
   unsigned groups;
-  int timeline;
+  enum clr_order timeline;
   int64_t from_ns, to_ns;   /* only what happened in [from, to) counts */
 };
 
@@ -46,6 +54,12 @@ struct exception_type {
   uint32_t hresult;         /* of the first */
   uint64_t count;
   int64_t first_ns, last_ns;
+};
+
+/* The thread pool changed how many threads it has. */
+struct pool_adjustment {
+  int64_t time_ns;
+  uint32_t threads, reason;
 };
 
 struct contention_sum {
@@ -125,6 +139,8 @@ struct clr {
   struct rows contention;           /* count, nanoseconds */
   struct contention_sum contention_sum;
   struct gcs gcs;
+  struct pool_adjustment *adjustments;
+  uint32_t adjustments_cap, n_adjustments;
   struct rows jit;                  /* methods, nanoseconds */
   struct universal_kind kinds[UNIVERSAL_KINDS];   uint32_t n_kinds;
   struct runtime_facts runtime;

@@ -1,5 +1,5 @@
 /*
-** Allocations, exceptions, contention.
+** Allocations, exceptions, contention, the thread pool.
 */
 #include <math.h>
 
@@ -132,4 +132,19 @@ void on_contention_stop(struct clr *c, const struct nt_event *e) {
   if (time_ns > sum->longest_ns) sum->longest_ns = time_ns;
   struct row_key key = {w->stack, actor, 0, 0};
   events_check(c, rows_add(&c->contention, &key, 1, time_ns, 0));
+}
+
+void on_pool_adjustment(struct clr *c, const struct nt_event *e) {
+  struct cursor p = events_payload(e);
+  cur_skip(&p, 8);   /* average throughput */
+  struct pool_adjustment row;
+  row.time_ns = e->time_ns;
+  row.threads = cur_u32(&p);
+  row.reason = cur_u32(&p);
+  if (p.failed || !events_counts(c, e)) return;
+  int refused = budget_grow(c->budget, (void **)&c->adjustments,
+                            &c->adjustments_cap, sizeof *c->adjustments,
+                            (uint64_t)c->n_adjustments + 1);
+  events_check(c, refused);
+  if (!refused) c->adjustments[c->n_adjustments++] = row;
 }

@@ -38,15 +38,14 @@ static void note_gap(struct sampler *s, int64_t since, int64_t period) {
 /* Charges every sample of the pass. */
 static void charge(struct sampler *s, int64_t period) {
   for (uint32_t i = 0; i < s->n_pending; i++) {
-    struct row *row = &s->rows.rows[s->pending[i]];
+    struct row *row = &s->rows.rows[s->pending[i].row];
     struct actor *who = &s->actors->rows[row->key.thread];
     row->value[1] = saturate_add(row->value[1], period, &s->rows.saturated);
     who->wall_ns = saturate_add(who->wall_ns, period, &s->rows.saturated);
   }
-  if (s->timeline != NULL) {
-    for (uint32_t i = s->first_in_timeline; i < s->timeline->count; i++)
-      s->timeline->weight_ns[i] = period;
-    s->first_in_timeline = s->timeline->count;
+  for (uint32_t i = 0; i < s->n_pending && s->timeline != NULL; i++) {
+    int64_t *weight = &s->timeline->weight_ns[s->pending[i].line];
+    *weight = saturate_add(*weight, period, &s->rows.saturated);
   }
   s->n_pending = 0;
 }
@@ -80,12 +79,16 @@ static int next_pass(struct sampler *s, const struct sample *first) {
   return 0;
 }
 
+static int is_where_it_was(const struct actor *who,
+                           const struct sample *sample) {
+  return who->last_row != ROWS_NONE && who->last_stack == sample->stack
+         && who->last_type == sample->type;
+}
+
 /* A thread mostly stays where it was, so its last row is tried first. */
 static uint32_t row_of(struct sampler *s, const struct sample *sample,
                        struct actor *who) {
-  if (who->last_row != ROWS_NONE && who->last_stack == sample->stack
-      && who->last_type == sample->type)
-    return who->last_row;
+  if (is_where_it_was(who, sample)) return who->last_row;
   struct row_key key = {sample->stack, sample->actor, 0, sample->type};
   who->last_row = rows_at(&s->rows, &key);
   who->last_stack = sample->stack;
@@ -93,10 +96,43 @@ static uint32_t row_of(struct sampler *s, const struct sample *sample,
   return who->last_row;
 }
 
-static int add_to_timeline(struct sampler *s, const struct sample *sample) {
+#define NO_LINE UINT32_MAX
+
+/* A new row of the timeline; NO_LINE when memory was refused. */
+static uint32_t add_line(struct sampler *s, const struct sample *sample) {
   struct timeline_row row = {sample->time_ns, 0, sample->actor,
                              sample->stack, sample->type == SAMPLE_MANAGED};
-  return timeline_add(s->timeline, &row);
+  uint32_t line = s->timeline->count;
+  return timeline_add(s->timeline, &row) == 0 ? line : NO_LINE;
+}
+
+/* The row of the timeline that a sample belongs to; 0 without one. */
+static uint32_t line_of(struct sampler *s, const struct sample *sample,
+                        const struct actor *who) {
+  if (s->timeline == NULL) return 0;
+  if (!s->joins || who->last_line == NO_LINE || who->pass + 1 != s->pass
+      || !is_where_it_was(who, sample))
+    return add_line(s, sample);
+  s->joined++;
+  return who->last_line;
+}
+
+static int keep(struct sampler *s, const struct sample *sample,
+                struct actor *who) {
+  uint32_t line = line_of(s, sample, who);
+  uint32_t row = row_of(s, sample, who);
+  who->last_line = line;
+  if (line == NO_LINE || row == ROWS_NONE
+      || budget_grow(s->budget, (void **)&s->pending, &s->pending_cap,
+                     sizeof *s->pending, (uint64_t)s->n_pending + 1) != 0)
+    return -1;
+  s->rows.rows[row].value[0]++;
+  struct sampler_pending pending = {row, line};
+  s->pending[s->n_pending++] = pending;
+  s->by_type[sample->type]++;
+  who->samples++;
+  who->managed += sample->type == SAMPLE_MANAGED;
+  return 0;
 }
 
 int sampler_add(struct sampler *s, const struct sample *sample) {
@@ -104,19 +140,11 @@ int sampler_add(struct sampler *s, const struct sample *sample) {
   if (s->pass == 0 || who->pass == s->pass) {
     if (next_pass(s, sample) != 0) return -1;
   }
+  int status = 0;
+  if (sample->keep) status = keep(s, sample, who);
+  else who->last_line = NO_LINE;
   who->pass = s->pass;
-  if (!sample->keep) return 0;
-  uint32_t row = row_of(s, sample, who);
-  if (row == ROWS_NONE
-      || budget_grow(s->budget, (void **)&s->pending, &s->pending_cap,
-                     sizeof *s->pending, (uint64_t)s->n_pending + 1) != 0)
-    return -1;
-  s->rows.rows[row].value[0]++;
-  s->pending[s->n_pending++] = row;
-  s->by_type[sample->type]++;
-  who->samples++;
-  who->managed += sample->type == SAMPLE_MANAGED;
-  return s->timeline != NULL ? add_to_timeline(s, sample) : 0;
+  return status;
 }
 
 /* The sampler sleeps for 1 ms: what a pass is worth when there is no other. */

@@ -23,13 +23,19 @@ struct sampler_gap {
   int64_t since, period;
 };
 
+/* A sample of this pass: what it is charged to. */
+struct sampler_pending {
+  uint32_t row, line;          /* line: of the timeline, when there is one */
+};
+
 struct sampler {
   struct budget *budget;
   struct actors *actors;
   struct rows rows;            /* count, nanoseconds; detail: sample type */
   struct timeline *timeline;   /* NULL when not asked for */
-  uint32_t *pending;           uint32_t pending_cap, n_pending;   /* rows */
-  uint32_t first_in_timeline;  /* of this pass */
+  int joins;                   /* the timeline has runs, not samples */
+  uint64_t joined;             /* samples that have no row of their own */
+  struct sampler_pending *pending;   uint32_t pending_cap, n_pending;
   uint32_t pass;               /* number of this pass, from 1 */
   uint64_t passes;
   int64_t pass_since, pass_ticks;

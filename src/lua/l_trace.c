@@ -41,7 +41,7 @@ void trace_set_text(lua_State *L, const struct trace *t, const char *name,
 static const struct { const char *name; unsigned group; } GROUPS[] = {
   {"samples", CLR_SAMPLES}, {"alloc", CLR_ALLOC},
   {"exception", CLR_EXCEPTION}, {"contention", CLR_CONTENTION},
-  {"gc", CLR_GC}, {"jit", CLR_JIT}, {"universal", CLR_UNIVERSAL},
+  {"gc", CLR_GC}, {"jit", CLR_JIT}, {"pool", CLR_POOL}, {"universal", CLR_UNIVERSAL},
   {"il_maps", CLR_IL_MAPS},
 };
 
@@ -65,6 +65,19 @@ static unsigned read_groups(lua_State *L) {
   return groups;
 }
 
+/* True for all samples in order, "runs" for what follows on one stack. */
+static enum clr_order read_order(lua_State *L) {
+  if (!lua_istable(L, 1)) return ORDER_NONE;
+  int is_text = lua_getfield(L, 1, "timeline") == LUA_TSTRING;
+  lua_pop(L, 1);
+  if (!is_text)
+    return aux_opt_boolean(L, 1, "timeline", 0) ? ORDER_WHOLE : ORDER_NONE;
+  const char *text = aux_opt_string(L, 1, "timeline", NULL, NULL);
+  luaL_argcheck(L, strcmp(text, "runs") == 0, 1,
+                "option 'timeline' must be a boolean or \"runs\"");
+  return ORDER_RUNS;
+}
+
 static int acquire(struct trace *t, const struct clr_options *options) {
   if (clr_init(&t->clr, &t->budget, options) == 0) {
     struct nt_sink sink = clr_sink(&t->clr);
@@ -82,8 +95,9 @@ static int acquire(struct trace *t, const struct clr_options *options) {
 Makes a trace to feed.
 @function trace
 @tparam[opt] table options `groups` (list of the kinds of events to keep:
-`samples alloc exception contention gc jit universal il_maps`; all but
-`il_maps` otherwise), `timeline` (boolean: keep the order of samples),
+`samples alloc exception contention gc jit pool universal il_maps`; all but
+`il_maps` otherwise), `timeline` (true: keep the order of samples; "runs":
+samples that follow one another on one stack are one row of it),
 `from_ns`, `to_ns` (only what happens in [from, to) from the session's start
 counts), `limit` (bytes of memory, default 2 GiB)
 @treturn sonde.trace
@@ -98,7 +112,7 @@ static int trace_new(lua_State *L) {
   lua_settop(L, 1);
   struct clr_options options;
   options.groups = read_groups(L);
-  options.timeline = aux_opt_boolean(L, 1, "timeline", 0);
+  options.timeline = read_order(L);
   options.from_ns = aux_opt_integer(L, 1, "from_ns", INT64_MIN);
   options.to_ns = aux_opt_integer(L, 1, "to_ns", INT64_MAX);
   lua_Integer limit = aux_opt_integer(L, 1, "limit", DEFAULT_LIMIT);
@@ -262,7 +276,7 @@ static int trace_profile(lua_State *L) {
 }
 
 /***
-The samples in order.
+The samples in order, or runs of them, as the trace was made.
 @function trace:timeline
 @tparam[opt] table options `names`
 @treturn sonde.timeline
@@ -275,7 +289,7 @@ static int trace_timeline(lua_State *L) {
   struct trace *t = trace_check_finished(L);
   lua_settop(L, 2);
   aux_check_options(L, 2, names);
-  if (!t->clr.options.timeline)
+  if (t->clr.options.timeline == ORDER_NONE)
     return aux_fail(L, "unavailable", "the order of samples was not kept");
   enum names_style style = read_names(L, 2);
   struct timeline *out = timeline_push(L, trace_room(t));

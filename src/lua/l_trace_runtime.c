@@ -290,6 +290,26 @@ static int trace_jits(lua_State *L) {
 }
 
 /***
+How the thread pool changed the number of its threads.
+@function trace:adjustments
+@treturn {table,...} each `time_ns`, `threads` (from now on), `reason` (the
+runtime's number: 6 starvation, 8 cooperative blocking)
+*/
+static int trace_adjustments(lua_State *L) {
+  const struct trace *t = trace_check_finished(L);
+  const struct clr *c = &t->clr;
+  lua_createtable(L, (int)c->n_adjustments, 0);
+  for (uint32_t i = 0; i < c->n_adjustments; i++) {
+    lua_createtable(L, 0, 3);
+    aux_set_integer(L, "time_ns", c->adjustments[i].time_ns);
+    aux_set_integer(L, "threads", c->adjustments[i].threads);
+    aux_set_integer(L, "reason", c->adjustments[i].reason);
+    aux_seti(L, -2, (uint64_t)i + 1);
+  }
+  return 1;
+}
+
+/***
 How the sampler worked.
 @function trace:sampling
 @treturn table `passes`, `period_ns` (median), `gaps` (list of `since_ns`,
@@ -371,6 +391,7 @@ const luaL_Reg trace_runtime_methods[] = {
   {"exceptions", trace_exceptions},
   {"contention", trace_contention},
   {"jits", trace_jits},
+  {"adjustments", trace_adjustments},
   {"sampling", trace_sampling},
   {"kinds", trace_kinds},
   {"il_maps", trace_il_maps},

@@ -101,7 +101,7 @@ are one table: do not change them.
 */
 static int trace_samples(lua_State *L) {
   const struct trace *t = trace_check_finished(L);
-  if (!t->clr.options.timeline)
+  if (t->clr.options.timeline != ORDER_WHOLE)
     return aux_fail(L, "unavailable", "the order of samples was not kept");
   lua_settop(L, 1);
   lua_pushinteger(L, 0);

@@ -99,6 +99,7 @@ static void set_runtime_counts(lua_State *L, const struct trace *t) {
   aux_set_unsigned(L, "samples_external",
                    c->sampler.by_type[SAMPLE_EXTERNAL]);
   aux_set_unsigned(L, "samples_managed", c->sampler.by_type[SAMPLE_MANAGED]);
+  aux_set_unsigned(L, "pauses", c->gcs.n_pauses);
   aux_set_unsigned(L, "stack_nodes", nt_stacks(t->reader)->count);
   aux_set_unsigned(L, "memory_peak", t->budget.peak);
 }
@@ -111,7 +112,7 @@ capped_stacks sequence_points errors warnings lost disordered unknown_metadata
 unknown_stack unknown_thread largest_block ended truncated has_data_block
 first_ns last_ns`; of the runtime: `methods method_loads method_unloads rundown
 (complete, partial, none) samples_error samples_external samples_managed
-stack_nodes memory_peak`
+pauses stack_nodes memory_peak`
 */
 static int trace_counts(lua_State *L) {
   const struct trace *t = trace_check(L);

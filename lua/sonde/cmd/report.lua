@@ -32,8 +32,9 @@ local function object_for(module, needs, args, env)
     errors.usage(("'%s' takes two inputs"):format(module.name), "sonde diff BEFORE AFTER")
   end
   local whole <const> = needs == "trace" or needs == "any"
+  local is_page <const> = whole and module.takes == "profile"
   local object <const> = common.open(args.input, args, env, {
-    timeline = needs == "timeline" or whole and module.takes == "profile",
+    timeline = needs == "timeline" or is_page, runs = is_page,
     view = not whole and (args.view or "wall") or nil,
   })
   if needs == "trace" and not common.is_trace(object) then

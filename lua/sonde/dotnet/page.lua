@@ -27,17 +27,45 @@ local function profiles_of(trace, names)
   return list
 end
 
-local function gc_rows(trace)
-  local number = {}
-  for _, gc in ipairs(trace:gcs()) do
-    number[gc.number] = ("generation %d, %s, %s"):format(gc.generation, gc.type, gc.reason)
-  end
+-- So many pauses are drawn one by one. Of more, those of a piece of time are
+-- one mark that is as long as all of them.
+local MOST <const> = 5000
+
+local function gc_text(gc)
+  return gc and ("generation %d, %s, %s"):format(gc.generation, gc.type, gc.reason) or "pause"
+end
+
+local function each_pause(pauses, gcs)
   local rows = {}
-  for i, pause in ipairs(trace:pauses()) do
+  for i, pause in ipairs(pauses) do
     rows[i] = { pause.start_ns, math.max(0, pause.end_ns - pause.start_ns),
-      number[pause.gc] or "pause" }
+      gc_text(gcs[pause.gc]) }
   end
   return rows
+end
+
+local function joined_pauses(pauses)
+  local first <const> = pauses[1].start_ns
+  local quantum <const> = (pauses[#pauses].end_ns - first) // MOST + 1
+  local rows, last, n = {}, nil, 0
+  for _, pause in ipairs(pauses) do
+    local place <const> = (pause.start_ns - first) // quantum
+    if place ~= last then
+      last, n = place, 0
+      rows[#rows + 1] = { pause.start_ns, 0, "" }
+    end
+    local row <const> = rows[#rows]
+    n = n + 1
+    row[2] = row[2] + math.max(0, pause.end_ns - pause.start_ns)
+    row[3] = n == 1 and "1 pause" or n .. " pauses"
+  end
+  return rows
+end
+
+local function gc_rows(trace)
+  local pauses <const> = trace:pauses()
+  if #pauses > MOST then return joined_pauses(pauses) end
+  return each_pause(pauses, trace:gcs())
 end
 
 local function loss_rows(trace)
@@ -100,7 +128,7 @@ local function summary_of(facts)
 end
 
 --- The page of a trace.
--- @param trace Trace, best opened with `timeline`
+-- @param trace Trace, best opened with `timeline` and `runs`
 -- @tparam ?table opts `names` (form of method names)
 -- @treturn table for `sonde.report.html`; without profiles when the trace has
 --   no samples of any view
@@ -108,7 +136,7 @@ function page.of(trace, opts)
   local names <const> = opts and opts.names
   local facts <const> = facts_of(trace)
   local of_samples <const> = views.of_samples(trace.core)
-  local timeline = of_samples and trace:timeline { names = names }
+  local timeline = of_samples and trace:timeline { names = names, runs = true }
   return {
     title = trace.name:match("[^/]*$"), summary = summary_of(facts), facts = facts,
     profiles = profiles_of(trace, names), tracks = tracks_of(trace),

@@ -39,6 +39,8 @@ trace.profile_options = {
 trace.timeline_options = {
   { name = "names", type = "string", choices = { "pretty", "full", "raw" }, default = "pretty",
     help = "how methods are named" },
+  { name = "runs", type = "boolean",
+    help = "what a thread does on one stack without a break may be one sample" },
 }
 
 local function read_all(userdata, source, progress)
@@ -94,7 +96,8 @@ end
 -- last value is true when it was not the stream that failed.
 local function decode(source, opts)
   local userdata, refused, refusal = core.trace {
-    groups = opts.groups or nil, timeline = opts.timeline, from_ns = opts.from, to_ns = opts.to,
+    groups = opts.groups or nil, timeline = opts.timeline and opts.runs and "runs"
+      or opts.timeline, from_ns = opts.from, to_ns = opts.to,
     limit = opts.limit,
   }
   if userdata == nil then return nil, refused, refusal end
@@ -132,7 +135,7 @@ local function wrap(userdata, source, opts, message, code)
   local info <const> = userdata:info()
   return setmetatable({
     core = userdata, name = source.name, path = source.path, opts = opts,
-    bytes = source.bytes, profiles = {}, message = message, code = code,
+    bytes = source.bytes, profiles = {}, lists = {}, message = message, code = code,
     version = info.version, clock_frequency = info.clock_frequency,
     pointer_size = info.pointer_size, process_id = info.process_id,
   }, Trace)
@@ -206,9 +209,14 @@ local function variant(self, key, more, what)
   return fresh
 end
 
+-- Is each sample there, in order?
+local function has_order(self)
+  return self.opts.timeline and not self.opts.runs
+end
+
 local function with_timeline(self)
-  if self.opts.timeline then return self end
-  return variant(self, "timeline", { timeline = true }, "the order of samples")
+  if has_order(self) then return self end
+  return variant(self, "timeline", { timeline = true, runs = false }, "the order of samples")
 end
 
 local function cut(self, from, to)
@@ -220,8 +228,9 @@ end
 
 -- Events that were passed over because another view was asked for first.
 local function with_view(self, view)
-  if view == "oncpu" and not self.opts.timeline then   -- shared out in order of time
-    return variant(self, "oncpu", { groups = false, timeline = true }, "the view oncpu")
+  if view == "oncpu" and not has_order(self) then   -- shared out in order of time
+    return variant(self, "oncpu", { groups = false, timeline = true, runs = false },
+      "the view oncpu")
   end
   local kept <const> = self.opts.groups
   if not kept then return self end
@@ -296,14 +305,30 @@ end
 -- @treturn table
 function Trace:runtime() return self.core:runtime() end
 
---- The garbage collections: `number generation reason type start_ns end_ns
--- pause_ns pauses heap_bytes`.
--- @treturn {table,...}
-function Trace:gcs() return self.core:gcs() end
+-- Long lists that several ask for are made once.
+local function once(self, name)
+  local known = self.lists[name]
+  if known == nil then
+    known = self.core[name](self.core)
+    self.lists[name] = known
+  end
+  return known
+end
 
---- The pauses that collections caused: `start_ns end_ns gc thread`.
+--- The garbage collections: `number generation reason type start_ns end_ns
+-- pause_ns pauses heap_bytes`. Everybody gets the same list: do not change it.
 -- @treturn {table,...}
-function Trace:pauses() return self.core:pauses() end
+function Trace:gcs() return once(self, "gcs") end
+
+--- The pauses that collections caused: `start_ns end_ns gc thread`. Everybody
+-- gets the same list: do not change it.
+-- @treturn {table,...}
+function Trace:pauses() return once(self, "pauses") end
+
+--- How the thread pool changed the number of its threads: `time_ns threads
+-- reason` (the runtime's number).
+-- @treturn {table,...}
+function Trace:adjustments() return once(self, "adjustments") end
 
 --- The heap after the last collection; nil when unknown.
 -- @treturn ?table
@@ -428,15 +453,16 @@ function Trace:frames()
 end
 
 --- The samples in order of time, over one profile of stacks.
--- @tparam ?table opts `names`
+-- @tparam ?table opts `names`; `runs` takes what a trace has that was opened with it
 -- @treturn ?Timeline `threads`, `profile`, `each`
 -- @treturn ?string message
 -- @treturn ?string code
 function Trace:timeline(opts)
   opts = options.check(trace.timeline_options, opts, "trace:timeline")
-  local other, message, code = with_timeline(self)
+  local other, message, code = self, nil, nil
+  if not (opts.runs and self.opts.timeline) then other, message, code = with_timeline(self) end
   if other == nil then return nil, message, code end
-  return other.core:timeline(opts)
+  return other.core:timeline { names = opts.names }
 end
 
 --- Iterates over the thread samples in order of time: `timestamp` (nanoseconds

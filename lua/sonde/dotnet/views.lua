@@ -47,7 +47,7 @@ local function events_for(userdata, name)
   local view <const> = VIEWS[name]
   local provider <const> = view and view.needs[1] or UNIVERSAL
   local ids <const> = view and view.needs[2]
-  local n = name == "gc" and #userdata:pauses() or 0
+  local n = name == "gc" and userdata:counts().pauses or 0
   for _, type in ipairs(userdata:types()) do
     local fits <const> = ids == nil and type.name == name or ids ~= nil and ids[type.id]
     if type.provider == provider and fits then n = n + type.count end

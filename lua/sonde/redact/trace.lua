@@ -156,7 +156,8 @@ end
 
 -- Questions that are not named here are answered as they are: numbers.
 local PLAIN <const> = {
-  "counts", "gcs", "pauses", "heap", "contention", "sampling", "il_maps", "close",
+  "counts", "gcs", "pauses", "heap", "contention", "adjustments", "sampling", "il_maps",
+  "close",
 }
 for _, name in ipairs(PLAIN) do
   Core[name] = function(self) return self.core[name](self.core) end
@@ -177,7 +178,7 @@ function trace.wrap(redactor, original)
   for key, value in pairs(original) do shown[key] = value end
   shown.core = wrap_core(redactor, original.core)
   shown.name = redactor:path(original.name)
-  shown.profiles, shown.variant, shown.variant_key = {}, nil, nil
+  shown.profiles, shown.lists, shown.variant, shown.variant_key = {}, {}, nil, nil
   shown.opts = {}
   for key, value in pairs(original.opts) do shown.opts[key] = value end
   shown.opts.through = function(core) return wrap_core(redactor, core) end

@@ -6,9 +6,9 @@ local rule = {}
 rule.name = "starvation"
 rule.summary = "a thread pool that had to add threads because no work was done"
 
--- ThreadPoolWorkerThreadAdjustment, and the reason that means it: work was
--- queued, and for half a second none was taken.
-local ADJUSTMENT <const>, STARVATION <const> = 55, 6
+-- The reason of an adjustment that means it: work was queued, and for half a
+-- second none was taken.
+local STARVATION <const> = 6
 
 -- One such verdict may come from a busy machine; several are the program's.
 local SURE <const> = 3
@@ -16,13 +16,12 @@ local SURE <const> = 3
 local function verdicts(ev)
   local n, first, most = 0, nil, 0
   local before
-  for _, event in ipairs(ev:events(ADJUSTMENT)) do
-    local threads <const> = event.payload.NewWorkerThreadCount
-    if event.payload.Reason == STARVATION then
+  for _, row in ipairs(ev.trace:adjustments()) do
+    if row.reason == STARVATION then
       n = n + 1
-      first = first or before or threads
+      first = first or before or row.threads
     end
-    before, most = threads, math.max(most, threads)
+    before, most = row.threads, math.max(most, row.threads)
   end
   return n, first, most
 end

@@ -44,9 +44,9 @@ end
 
 local function compensated(ev)
   local n, most = 0, 0
-  for _, event in ipairs(ev:events(ADJUSTMENT)) do
-    if event.payload.Reason == COOPERATIVE then n = n + 1 end
-    most = math.max(most, event.payload.NewWorkerThreadCount)
+  for _, row in ipairs(ev.trace:adjustments()) do
+    if row.reason == COOPERATIVE then n = n + 1 end
+    most = math.max(most, row.threads)
   end
   return n, most
 end
