@@ -317,6 +317,34 @@ describe("the HTML page", function()
   end)
 end)
 
+describe("many pauses of the collector", function()
+  local page <const> = require "sonde.dotnet.page"
+  local trace <const> = assert(sonde.open(helper.data "demo.nettrace"))
+  local function marks(n)
+    local pauses = {}
+    for i = 1, n do pauses[i] = { start_ns = i * 1000, end_ns = i * 1000 + 100, gc = 1 } end
+    trace.lists.pauses = pauses
+    trace.lists.gcs = { { generation = 2, type = "blocking", reason = "induced" } }
+    return page.of(trace).tracks[1].rows
+  end
+
+  it("are one mark each while they can be told apart", function()
+    local rows <const> = marks(3)
+    assert.same({ 2000, 100, "generation 2, blocking, induced" }, rows[2])
+    assert.equal(3, #rows)
+  end)
+
+  it("are joined without losing time", function()
+    local rows <const> = marks(12000)
+    assert(#rows <= 5001)
+    local time, n = 0, 0
+    for _, row in ipairs(rows) do
+      time, n = time + row[2], n + tonumber(row[3]:match "^(%d+) pause")
+    end
+    assert.same({ 1200000, 12000 }, { time, n })
+  end)
+end)
+
 describe("the scripts of the page", function()
   it("are one script whose names are each there once", function()
     local script <const> = assets.script "app.js"

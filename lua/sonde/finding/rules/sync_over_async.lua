@@ -25,7 +25,8 @@ local PARALLEL <const> = {
   "^System%.Linq%.Parallel%.",
 }
 
--- The runtime added a thread because one blocks on a task.
+-- The event of an adjustment, and its reason that means it: a thread was added
+-- because one blocks on a task.
 local ADJUSTMENT <const>, COOPERATIVE <const> = 55, 8
 
 -- On average so many threads are blocked, in so many samples.
