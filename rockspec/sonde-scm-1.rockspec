@@ -238,6 +238,7 @@ build = {
     ["sonde.dotnet.plan"] = "lua/sonde/dotnet/plan.lua",
     ["sonde.dotnet.port"] = "lua/sonde/dotnet/port.lua",
     ["sonde.dotnet.providers"] = "lua/sonde/dotnet/providers.lua",
+    ["sonde.dotnet.questions"] = "lua/sonde/dotnet/questions.lua",
     ["sonde.dotnet.recording"] = "lua/sonde/dotnet/recording.lua",
     ["sonde.dotnet.recordings"] = "lua/sonde/dotnet/recordings.lua",
     ["sonde.dotnet.session"] = "lua/sonde/dotnet/session.lua",

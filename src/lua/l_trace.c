@@ -41,8 +41,8 @@ void trace_set_text(lua_State *L, const struct trace *t, const char *name,
 static const struct { const char *name; unsigned group; } GROUPS[] = {
   {"samples", CLR_SAMPLES}, {"alloc", CLR_ALLOC},
   {"exception", CLR_EXCEPTION}, {"contention", CLR_CONTENTION},
-  {"gc", CLR_GC}, {"jit", CLR_JIT}, {"pool", CLR_POOL}, {"universal", CLR_UNIVERSAL},
-  {"il_maps", CLR_IL_MAPS},
+  {"gc", CLR_GC}, {"jit", CLR_JIT}, {"pool", CLR_POOL},
+  {"universal", CLR_UNIVERSAL}, {"il_maps", CLR_IL_MAPS},
 };
 
 static unsigned group_of(lua_State *L, const char *name) {
