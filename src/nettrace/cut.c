@@ -21,6 +21,7 @@ void cut_init(struct cut *c, struct budget *budget, int64_t from_ns,
   c->budget = budget;
   c->from_ns = from_ns;
   c->to_ns = to_ns;
+  c->newest = INT64_MIN;
   buf_init(&c->carry, budget);
   buf_init(&c->held, budget);
   buf_init(&c->events, budget);
@@ -50,6 +51,7 @@ void cut_fail(struct cut *c, enum cut_status status, const char *format,
 }
 
 static void write_out(struct cut *c, const void *data, size_t size) {
+  if (c->is_silent) return;
   buf_put(c->out, data, size);
   c->written += size;
   if (c->out->failed) cut_fail(c, CUT_NO_MEMORY, "not enough memory");
@@ -89,8 +91,20 @@ static int64_t ticks_at(int64_t start, int64_t frequency, int64_t ns) {
   return sum;
 }
 
+/* The head of another trace, of which only names are wanted, is no head. */
+static void keep_head(struct cut *c, const void *data, size_t size) {
+  if (c->known == NULL || c->shift != 0) return;
+  buf_put(&c->known->head, data, size);
+  if (c->known->head.failed) cut_fail(c, CUT_NO_MEMORY, "not enough memory");
+}
+
 /* The Trace object has no size of its own. */
 static void take_trace(struct cut *c, const uint8_t *object, size_t head) {
+  if (c->begun) {
+    cut_fail(c, CUT_DAMAGED, "a second Trace object at byte %llu",
+             (unsigned long long)c->offset);
+    return;
+  }
   struct cursor p = cur_over(object + head, TRACE_SIZE);
   cur_skip(&p, 16);
   int64_t start = cur_i64(&p), frequency = cur_i64(&p);
@@ -100,7 +114,10 @@ static void take_trace(struct cut *c, const uint8_t *object, size_t head) {
   }
   c->from = ticks_at(start, frequency, c->from_ns);
   c->to = ticks_at(start, frequency, c->to_ns);
+  if (c->ring != NULL)
+    c->ring->span = ticks_at(0, frequency, c->ring->span);
   c->begun = 1;
+  keep_head(c, object, head + TRACE_SIZE + 1);
   write_out(c, object, head + TRACE_SIZE + 1);
 }
 
@@ -161,6 +178,7 @@ static size_t take_magic(struct cut *c, const uint8_t *data, size_t size) {
   else if (memcmp(data, MAGIC, known) != 0)
     cut_fail(c, CUT_UNSUPPORTED, "only NetTrace 4 can be cut");
   if (size < MAGIC_SIZE || c->status != CUT_OK) return 0;
+  keep_head(c, data, MAGIC_SIZE);
   write_out(c, data, MAGIC_SIZE);
   return MAGIC_SIZE;
 }
@@ -201,5 +219,48 @@ enum cut_status cut_finish(struct cut *c, struct buffer *out) {
   if (c->status == CUT_OK && !c->ended)
     cut_fail(c, CUT_DAMAGED, "the trace has no end: what came before byte "
              "%llu is there", (unsigned long long)c->offset);
+  return c->status;
+}
+
+static void write_known(void *context, const char *name,
+                        const uint8_t *content, size_t size) {
+  cut_object(context, name, content, size);
+}
+
+void cut_retell(struct cut *c, const struct known *k,
+                struct known_times times) {
+  known_blocks(k, times, &c->retold, &c->block, write_known, c);
+  if (c->block.failed) cut_fail(c, CUT_NO_MEMORY, "not enough memory");
+}
+
+void cut_begin(struct cut *c, const struct known *k, struct buffer *out) {
+  c->out = out;
+  c->written = 0;
+  c->retold = 0;
+  write_out(c, k->head.data, k->head.len);
+}
+
+void cut_split(struct cut *c, struct buffer *tail, struct buffer *head) {
+  c->out = tail;
+  cut_write_region(c);
+  write_out(c, "\1", 1);
+  cut_begin(c, c->known, head);
+  for (uint32_t i = 0; i < c->n_threads; i++)
+    c->threads[i].dropped = c->threads[i].last;
+}
+
+enum cut_status cut_insert(struct cut *c, const uint8_t *data, size_t size,
+                           struct buffer *out) {
+  uint64_t offset = c->offset;
+  c->out = out;
+  c->offset = 0;
+  while (size > 0 && c->status == CUT_OK) {
+    size_t n = take_object(c, data, size);
+    if (n == 0) break;
+    data += n;
+    size -= n;
+    c->offset += n;
+  }
+  c->offset = offset;
   return c->status;
 }

@@ -70,7 +70,7 @@ static struct cut_thread *thread_of(struct cut *c, uint64_t id) {
     cut_fail(c, CUT_NO_MEMORY, "not enough memory");
     return NULL;
   }
-  struct cut_thread fresh = {id, 0};
+  struct cut_thread fresh = {id, 0, 0};
   c->threads[c->n_threads] = fresh;
   index_put(&c->thread_index, tag, c->n_threads);
   return &c->threads[c->n_threads++];
@@ -84,14 +84,19 @@ static int is_text(const uint8_t *utf16, size_t units, const char *text) {
 }
 
 /* Loads and unloads of methods and modules, and what describes them. */
-static int names_stacks(const uint8_t *provider, size_t units, uint32_t id) {
+static enum cut_names names_stacks(const uint8_t *provider, size_t units,
+                                   uint32_t id) {
+  if (is_text(provider, units, "Sonde"))
+    return id == 1 ? CUT_OWN : CUT_NAMES;   /* readings of clocks, or names */
   if (is_text(provider, units, "Microsoft-Windows-DotNETRuntimeRundown")
-      || is_text(provider, units, "Microsoft-DotNETCore-EventPipe")
-      || is_text(provider, units, "Sonde"))
-    return 1;
-  return is_text(provider, units, "Microsoft-Windows-DotNETRuntime")
-         && ((id >= 135 && id <= 144) || (id >= 149 && id <= 160)
-             || id == 187 || id == 190);
+      || is_text(provider, units, "Microsoft-DotNETCore-EventPipe"))
+    return CUT_NAMES;
+  if (!is_text(provider, units, "Microsoft-Windows-DotNETRuntime"))
+    return CUT_NO_NAMES;
+  return (id >= 135 && id <= 144) || (id >= 149 && id <= 160) || id == 187
+                 || id == 190
+             ? CUT_NAMES
+             : CUT_NO_NAMES;
 }
 
 static void take_type(struct cut *c, const uint8_t *payload, size_t size) {
@@ -108,17 +113,18 @@ static void take_type(struct cut *c, const uint8_t *payload, size_t size) {
     return;
   }
   c->types[c->n_types++] = type;
+  if (c->known != NULL) known_type(c->known, payload, size, c->shift);
 }
 
 /* Types count up from 1, mostly in order: the last looked-up is near. */
-static int is_naming(const struct cut *c, uint32_t metadata_id) {
+static enum cut_names naming(const struct cut *c, uint32_t metadata_id) {
   uint32_t guess = metadata_id - 1;
   if (guess < c->n_types && c->types[guess].metadata_id == metadata_id)
     return c->types[guess].names;
   for (uint32_t i = c->n_types; i > 0; i--)
     if (c->types[i - 1].metadata_id == metadata_id)
       return c->types[i - 1].names;
-  return 0;
+  return CUT_NO_NAMES;
 }
 
 /* Skips a block's header; 0 when it is of a form that is not known. */
@@ -162,6 +168,7 @@ static void use_stack(struct cut *c, uint32_t id) {
 }
 
 static void hold_stacks(struct cut *c, const uint8_t *content, size_t size) {
+  if (c->is_silent) return;
   struct cursor p = cur_over(content, size);
   struct cut_stacks row = {cur_u32(&p), cur_u32(&p), c->held.len, size, 0};
   if (p.failed) return;
@@ -199,57 +206,87 @@ static void finish_block(struct cut *c, struct times t) {
 
 /* Does the event stay? One that only names stacks loses its own. */
 static int stays(struct cut *c, struct blob *b) {
+  if (c->is_silent) return 0;
   if (b->ticks >= c->from && b->ticks < c->to) return 1;
-  if (!is_naming(c, b->metadata_id)) return 0;
+  if (c->only_in_time || naming(c, b->metadata_id) == CUT_NO_NAMES) return 0;
   b->stack_id = 0;
   return 1;
 }
 
+static void keep_known(struct cut *c, const struct blob *b,
+                       const uint8_t *payload) {
+  if (c->known == NULL || naming(c, b->metadata_id) != CUT_NAMES) return;
+  struct known_event event = {b->metadata_id + c->shift, b->size, b->thread,
+                              b->ticks};
+  known_event(c->known, &event, payload);
+  if (known_failed(c->known))
+    cut_fail(c, CUT_NO_MEMORY, "not enough memory");
+}
+
+/* One event of a block goes into the block that is made of it, or not. */
+static void take_event(struct cut *c, const struct blob *b,
+                       const uint8_t *payload, struct blob *last,
+                       struct times *t) {
+  struct cut_thread *thread = thread_of(c, b->capture);
+  struct blob own = *b;
+  if (thread == NULL) return;
+  keep_known(c, b, payload);
+  if (c->is_later && thread->last == 0) thread->dropped = b->sequence - 1;
+  thread->last = b->sequence;
+  if (b->ticks > c->newest) c->newest = b->ticks;
+  if (!stays(c, &own)) {
+    thread->dropped++;
+    c->left_out++;
+    return;
+  }
+  own.sequence -= thread->dropped;
+  if (own.stack_id != 0) use_stack(c, own.stack_id);
+  write_blob(&c->block, &own, last, payload);
+  *last = own;
+  c->kept++;
+  if (own.ticks < t->first) t->first = own.ticks;
+  if (own.ticks > t->last) t->last = own.ticks;
+}
+
 static void take_events(struct cut *c, const uint8_t *content, size_t size) {
   struct cursor p;
-  struct blob b, last, own;
+  struct blob b, last;
   struct times t = {INT64_MAX, INT64_MIN};
   memset(&b, 0, sizeof b);
   memset(&last, 0, sizeof last);
   if (!open_block(c, &p, content, size)) return;
   buf_clear(&c->block);
   put_head(&c->block, t);
-  while (cur_left(&p) > 0) {
+  while (cur_left(&p) > 0 && c->status == CUT_OK) {
     read_blob(&p, &b);
     const uint8_t *payload = cur_take(&p, b.size);
-    struct cut_thread *thread = payload ? thread_of(c, b.capture) : NULL;
-    if (thread == NULL) break;
-    own = b;
-    if (!stays(c, &own)) {
-      thread->dropped++;
-      c->left_out++;
-      continue;
-    }
-    own.sequence -= thread->dropped;
-    if (own.stack_id != 0) use_stack(c, own.stack_id);
-    write_blob(&c->block, &own, &last, payload);
-    last = own;
-    c->kept++;
-    if (own.ticks < t.first) t.first = own.ticks;
-    if (own.ticks > t.last) t.last = own.ticks;
+    if (payload == NULL) break;
+    take_event(c, &b, payload, &last, &t);
   }
   if (c->block.len > HEADER_SIZE) finish_block(c, t);
 }
 
-void cut_flush_region(struct cut *c) {
-  for (uint32_t i = 0; i < c->n_stacks; i++)
-    if (c->stacks[i].used)
-      cut_object(c, "StackBlock", c->held.data + c->stacks[i].at,
-                 c->stacks[i].size);
+/* Writes what the region has so far; its stacks stay for what follows. */
+void cut_write_region(struct cut *c) {
+  for (uint32_t i = 0; i < c->n_stacks; i++) {
+    if (!c->stacks[i].used) continue;
+    cut_object(c, "StackBlock", c->held.data + c->stacks[i].at,
+               c->stacks[i].size);
+    c->stacks[i].used = 0;
+  }
   for (size_t at = 0; at < c->events.len;) {
     uint32_t size;
     memcpy(&size, c->events.data + at, sizeof size);
     cut_object(c, "EventBlock", c->events.data + at + sizeof size, size);
     at += sizeof size + size;
   }
+  buf_clear(&c->events);
+}
+
+void cut_flush_region(struct cut *c) {
+  cut_write_region(c);
   c->n_stacks = 0;
   buf_clear(&c->held);
-  buf_clear(&c->events);
 }
 
 /* Tells how many events of each thread there are: fewer now. */
@@ -268,11 +305,16 @@ static void take_sequence(struct cut *c, const uint8_t *content,
     uint32_t number = cur_u32(&p);
     struct cut_thread *thread = p.failed ? NULL : thread_of(c, id);
     if (thread == NULL) return;
+    if (c->is_later && thread->last == 0) thread->dropped = number;
     number -= thread->dropped;
     buf_put(&c->block, &id, sizeof id);
     buf_put(&c->block, &number, sizeof number);
   }
   cut_object(c, "SPBlock", c->block.data, c->block.len);
+}
+
+static int is_name(const char *name, size_t len, const char *wanted) {
+  return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
 }
 
 void cut_block(struct cut *c, const char *name, size_t name_len,
@@ -285,7 +327,9 @@ void cut_block(struct cut *c, const char *name, size_t name_len,
     {"StackBlock", hold_stacks}, {"SPBlock", take_sequence},
   };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (name_len == strlen(kinds[i].name)
-        && memcmp(name, kinds[i].name, name_len) == 0)
+    if (is_name(name, name_len, kinds[i].name))
       kinds[i].take(c, content, size);
+  if (c->ring == NULL || is_name(name, name_len, "MetadataBlock")) return;
+  if (ring_put(c->ring, name, name_len, content, size, c->newest) != 0)
+    cut_fail(c, CUT_NO_MEMORY, "not enough memory");
 }

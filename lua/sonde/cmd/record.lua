@@ -26,8 +26,15 @@ local declared <const> = {
   { name = "until_lua", type = "string", argname = "EXPR",
     help = "stop at the first event for which this Lua expression is true;"
       .. " it sees event.provider name id thread time_ns payload" },
-  { name = "max_size", type = "size", default = 1 << 30, default_text = "1GiB", min = 1,
+  { name = "max_size", type = "size", default_text = "1GiB", min = 1,
     help = "stop when the stream is this large; the rundown still comes" },
+  { name = "rotate", type = "size", argname = "SIZE", min = 1 << 20,
+    help = "write segments of about this size, NAME.0001.nettrace and so on; each opens by itself" },
+  { name = "keep", type = "integer", argname = "N", min = 1,
+    help = "with --rotate: keep only the last N segments" },
+  { name = "ring", type = "duration", argname = "TIME", min = 1,
+    help = "keep the last of this time only, in memory, and write it at the end; SIGUSR1, and Enter"
+      .. " at a terminal, write it meanwhile to NAME.0001.nettrace and so on" },
   { name = "buffer", type = "size", default = 256 << 20, default_text = "256MiB", min = 1 << 20,
     help = "memory that the process may use for events that wait" },
   { name = "rundown", type = "boolean", help = "name methods also where the profile does without" },
@@ -84,8 +91,10 @@ local function attach(args, env)
   args.output = args.output or run.default_output(target.name)
   local recording <const> = run.prepare(target, want, args, env)
   local release <const> = heed_signals(recording, env)
+  local let_go <const> = require("sonde.cmd.record_tape").heed(recording, env, true)
   local outcome <const> = run.to_end(recording)
   release()
+  let_go()
   return run.finish(recording, want, args, env, outcome)
 end
 
@@ -122,6 +131,7 @@ local function start_program(args, env)
     target:resume()
   end
   local release <const> = pass_signals(launched, recording, env)
+  local let_go <const> = require("sonde.cmd.record_tape").heed(recording, env, false)
   local outcome <const> = run.to_end(recording)
   if recording.session == nil then target:resume() end
   local done, failure = pcall(run.finish, recording, want, args, env, outcome)
@@ -132,6 +142,7 @@ local function start_program(args, env)
   if recording.given_up then return errors.exit.given_up end
   local status <const> = launched:wait(loop.after(FOREVER))
   release()
+  let_go()
   return status
 end
 
@@ -159,10 +170,13 @@ local verb <const> = common.verb {
     "sonde record -p Api --duration 10s -o api.pb.gz --view oncpu",
     "sonde record -p Api --provider System.Net.Http:*:4 --until 'Http/RequestFailed'",
     "sonde record -o start.nettrace -- dotnet app.dll --port 80",
+    "sonde record -p Api --rotate 64MiB --keep 10 -o api.nettrace",
+    "sonde record -p Api --ring 60s --until Exception -o before.nettrace",
     "sonde record --listen /tmp/port -o traces --duration 30s   # DOTNET_DiagnosticPorts=/tmp/port",
   },
   run = function(args, env)
     args.command = program_words
+    require("sonde.cmd.record_tape").check(args)
     if args.listen then return serve(args, env) end
     if args.command then return start_program(args, env) end
     if args.assembly then errors.usage("--assembly goes with -- CMD or --listen") end

@@ -6,6 +6,9 @@ local errors <const> = require "sonde.base.errors"
 
 local run = {}
 
+-- What `--max-size` is when nobody says.
+local MAX_SIZE <const> = 1 << 30
+
 -- A rundown may come on top of what `--max-size` allows.
 local ROOM_FOR_RUNDOWN <const> = 1 << 30
 
@@ -119,6 +122,7 @@ function run.finish(recording, want, args, env, outcome)
     errors.raise { message = outcome.message, code = outcome.code, hint = outcome.hint }
   end
   require("sonde.cmd.record_talk").stopped(recording, outcome.reason, args, env)
+  if recording.tape then require("sonde.cmd.record_tape").finish(recording, args, env) end
   write_results(recording, want, args, env)
   if recording.given_up then
     errors.raise { message = "given up before the stream had ended; what had come is kept",
@@ -148,20 +152,25 @@ end
 function run.prepare(target, want, args, env)
   local talk <const> = require "sonde.cmd.record_talk"
   local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
+  local tape <const> = require("sonde.cmd.record_tape").output(args)
+  local max_size <const> = args.max_size or tape == nil and MAX_SIZE or nil
   local recording
   local wants, on_event = stop_at_event(args, function() recording:stop "event" end)
   recording = require("sonde.dotnet.recording").new(target, {
-    duration = args.duration, max_size = args.max_size,
+    duration = args.duration, max_size = max_size,
     session = {
       providers = want.providers, rundown = want.rundown, buffer_mb = args.buffer >> 20,
-      output = is_raw(args.output) and args.output or nil, want = wants, on_event = on_event,
+      output = tape or is_raw(args.output) and args.output or nil,
+      want = wants, on_event = on_event,
       cpu_time = has_sampler(want.providers), timeline = want.view == "oncpu",
-      max_bytes = args.max_size + ROOM_FOR_RUNDOWN,
+      max_bytes = max_size and max_size + ROOM_FOR_RUNDOWN or math.maxinteger,
+      groups = tape and {} or nil,
     },
   }, {
     started = function() talk.start(recording, want, args, env) end,
     looked = function() show(talk.status(recording)) end,
   })
+  recording.max_size, recording.tape, recording.output = max_size, tape, args.output
   recording.raw, recording.formats = is_raw(args.output), further_formats(args)
   recording.show = show
   return recording

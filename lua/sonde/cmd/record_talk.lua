@@ -31,7 +31,9 @@ function talk.start(recording, want, args, env)
   if args.duration then limits[1] = "for " .. units.duration(args.duration) end
   if args["until"] or args.until_lua then limits[#limits + 1] = "until the event comes" end
   limits[#limits + 1] = (args.command or args.listen) and "until it ends" or "until Ctrl-C"
-  limits[#limits + 1] = ("or %s (--max-size)"):format(units.bytes(args.max_size))
+  if recording.max_size then
+    limits[#limits + 1] = ("or %s (--max-size)"):format(units.bytes(recording.max_size))
+  end
   env:say(table.concat(limits, ", "))
 end
 
@@ -42,8 +44,10 @@ function talk.status(recording)
   local counts <const> = recording.session:counts()
   local phase = ("%.1fs"):format(counts.elapsed_ns / 1e9)
   if recording.stopping_since then phase = "ending, methods are described, " .. phase end
-  return ("%s  %s  %s events  %s samples  %s lost"):format(phase, units.bytes(counts.bytes),
-    units.count(counts.events), units.count(counts.samples), units.count(counts.lost))
+  local holds = ""
+  if recording.tape then holds = require("sonde.cmd.record_tape").status(recording) end
+  return ("%s  %s  %s events  %s samples  %s lost%s"):format(phase, units.bytes(counts.bytes),
+    units.count(counts.events), units.count(counts.samples), units.count(counts.lost), holds)
 end
 
 --- Why it stopped and what was written.
@@ -55,7 +59,7 @@ function talk.stopped(recording, reason, args, env)
   local counts <const> = recording.session:counts()
   env:say(("stopped after %s: %s"):format(units.duration(counts.elapsed_ns),
     REASONS[reason] or reason))
-  if not recording.raw then return end
+  if not recording.raw or recording.tape then return end
   env:say(("wrote %s (%s, %s events, %s samples)"):format(args.output,
     units.bytes(counts.written), units.count(counts.events), units.count(counts.samples)),
     "sonde " .. args.output)

@@ -152,13 +152,15 @@ end
 -- @tparam string first what came behind the reply
 function copy.run(self, first)
   local stream <close> = core.stream()
-  stream:hold(self.extra ~= nil)
+  -- An output of several traces puts these where they belong by itself.
+  local at_the_end <const> = self.extra ~= nil and self.sink.keeps_time == nil
+  stream:hold(at_the_end)
   local _ <close> = setmetatable({}, { __close = function() copy.finish(self) end })
   if first ~= "" then
     if not take(self, stream, stream:put(first)) then return end
   end
   copy_all(self, stream)
-  if self.extra then add_extra(self, stream) end
+  if at_the_end then add_extra(self, stream) end
 end
 
 return copy

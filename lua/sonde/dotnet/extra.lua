@@ -130,6 +130,15 @@ local function metadata_block(self, time)
   return table.concat(pieces)
 end
 
+--- The same, of what was added since the last time.
+-- @tparam integer time
+-- @treturn string objects that begin at a multiple of 4
+function Extra:take(time)
+  local objects <const> = self:objects(0, time)
+  if objects ~= "" then self.described, self.blocks = true, {} end
+  return objects
+end
+
 --- The blocks of all events, to be put into a stream between two objects. All
 -- have the same time, so that nothing there is out of order: when something
 -- was is for payloads to say.
@@ -139,8 +148,11 @@ end
 function Extra:objects(offset, time)
   finish_block(self)
   if #self.blocks == 0 then return "" end
-  local pieces = { object(offset, "MetadataBlock", metadata_block(self, time)) }
-  local at = offset + #pieces[1]
+  local pieces, at = {}, offset
+  if not self.described then
+    pieces[1] = object(offset, "MetadataBlock", metadata_block(self, time))
+    at = offset + #pieces[1]
+  end
   for _, block in ipairs(self.blocks) do
     local piece <const> = object(at, "EventBlock", event_block(block, time))
     pieces[#pieces + 1] = piece

@@ -202,6 +202,7 @@ function session.start(target, given)
     started_at = loop.now(), ended = loop.event(), stopped = loop.event(),
   }, Session)
   open[self] = true
+  if to.attach then to:attach(self) end
   self.task = loop.task(copy.run, self, started.first)
   return self
 end

@@ -42,6 +42,22 @@ function Descriptor:write(stream)
   end
 end
 
+--- Writes a string to a file.
+-- @tparam string bytes
+-- @treturn ?boolean true
+-- @treturn ?string message
+-- @treturn ?string code
+function Descriptor:put(bytes)
+  while bytes ~= "" do
+    local n, message, name = uv.fs_write(self.fd, bytes, -1)
+    if n == nil then
+      return nil, ("%s: %s"):format(self.name, words(message)), CODES[name] or "unavailable"
+    end
+    bytes = bytes:sub(n + 1)
+  end
+  return true
+end
+
 --- Ends the output. A file gets its name now.
 -- @treturn ?boolean true
 -- @treturn ?string message
@@ -120,13 +136,14 @@ end
 
 --- Opens an output.
 -- @param output a path, a descriptor's number, a file handle, a function that
---   gets strings of bytes, or nil
+--   gets strings of bytes, such a table (which is returned), or nil
 -- @return ?table with `write(stream)`, `close()`, `discard()`
 -- @treturn ?string message
 -- @treturn ?string code
 function sink.open(output)
   if output == nil then return Nowhere end
   if type(output) == "string" then return open_path(output) end
+  if type(output) == "table" then return output end
   if type(output) == "function" then return setmetatable({ call = output }, Function) end
   if math.type(output) == "integer" then
     return setmetatable({ fd = output, name = "descriptor " .. output }, Descriptor)
