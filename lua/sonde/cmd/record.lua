@@ -29,7 +29,7 @@ local declared <const> = {
   { name = "max_size", type = "size", default_text = "1GiB", min = 1,
     help = "stop when the stream is this large; the rundown still comes" },
   { name = "rotate", type = "size", argname = "SIZE", min = 1 << 20,
-    help = "write segments of about this size, NAME.0001.nettrace and so on; each opens by itself" },
+    help = "write segments of about this size, NAME.0001.nettrace and so on; each opens alone" },
   { name = "keep", type = "integer", argname = "N", min = 1,
     help = "with --rotate: keep only the last N segments" },
   { name = "ring", type = "duration", argname = "TIME", min = 1,
