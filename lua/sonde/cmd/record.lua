@@ -28,6 +28,8 @@ local declared <const> = {
       .. " it sees event.provider name id thread time_ns payload" },
   { name = "max_size", type = "size", default_text = "1GiB", min = 1,
     help = "stop when the stream is this large; the rundown still comes" },
+  { name = "max_cost", type = "percent", argname = "PERCENT", min = 0,
+    help = "stop when sampling and sending take the process more of one processor than this" },
   { name = "rotate", type = "size", argname = "SIZE", min = 1 << 20,
     help = "write segments of about this size, NAME.0001.nettrace and so on; each opens alone" },
   { name = "keep", type = "integer", argname = "N", min = 1,

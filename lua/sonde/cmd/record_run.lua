@@ -158,6 +158,7 @@ function run.prepare(target, want, args, env)
   local wants, on_event = stop_at_event(args, function() recording:stop "event" end)
   recording = require("sonde.dotnet.recording").new(target, {
     duration = args.duration, max_size = max_size,
+    max_cost = args.max_cost and args.max_cost / 100,
     session = {
       providers = want.providers, rundown = want.rundown, buffer_mb = args.buffer >> 20,
       output = tape or is_raw(args.output) and args.output or nil,

@@ -8,7 +8,8 @@ local talk = {}
 
 local REASONS <const> = {
   duration = "the time is over (--duration)", size = "the size is reached (--max-size)",
-  ended = "the process ended", event = "the event came (--until)",
+  ended = "the process ended",
+  cost = "it costs the process too much (--max-cost)", event = "the event came (--until)",
 }
 
 local function subject(recording)
@@ -50,6 +51,24 @@ function talk.status(recording)
     units.count(counts.events), units.count(counts.samples), units.count(counts.lost), holds)
 end
 
+--- What it cost the process.
+-- @tparam Recording recording
+-- @tparam table args
+-- @tparam table env
+function talk.cost(recording, args, env)
+  if recording.cost_share == nil then return end
+  local more = ""
+  if (recording.rundown_ns or 0) > 0 then
+    more = (", and %s to describe its methods"):format(units.duration(recording.rundown_ns))
+  end
+  env:say(("cost the process %.1f%% of a processor (%s) for sampling and sending%s"):format(
+    recording.cost_share * 100, units.duration(recording.cost_ns), more))
+  if recording.cost_at_stop then
+    env:say(("the last seconds cost %.1f%%, and %g%% were allowed"):format(
+      recording.cost_at_stop * 100, args.max_cost), "sonde record --profile gc")
+  end
+end
+
 --- Why it stopped and what was written.
 -- @tparam Recording recording
 -- @tparam string reason
@@ -59,6 +78,7 @@ function talk.stopped(recording, reason, args, env)
   local counts <const> = recording.session:counts()
   env:say(("stopped after %s: %s"):format(units.duration(counts.elapsed_ns),
     REASONS[reason] or reason))
+  talk.cost(recording, args, env)
   if not recording.raw or recording.tape then return end
   env:say(("wrote %s (%s, %s events, %s samples)"):format(args.output,
     units.bytes(counts.written), units.count(counts.events), units.count(counts.samples)),
