@@ -228,6 +228,7 @@ build = {
     ["sonde.diff"] = "lua/sonde/diff.lua",
     ["sonde.dotnet.advice"] = "lua/sonde/dotnet/advice.lua",
     ["sonde.dotnet.copy"] = "lua/sonde/dotnet/copy.lua",
+    ["sonde.dotnet.cost"] = "lua/sonde/dotnet/cost.lua",
     ["sonde.dotnet.counters"] = "lua/sonde/dotnet/counters.lua",
     ["sonde.dotnet.cut"] = "lua/sonde/dotnet/cut.lua",
     ["sonde.dotnet.dump"] = "lua/sonde/dotnet/dump.lua",
