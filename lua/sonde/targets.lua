@@ -201,6 +201,13 @@ local function by_name(word)
   return nil, ("no .NET process is called '%s'"):format(word), "not_found", "sonde ps"
 end
 
+--- Is a word the whole name of a process that can be looked into?
+-- @tparam string word
+-- @treturn boolean
+function targets.is_name(word)
+  return #matching(targets.list(), word, MATCHES[2]) > 0
+end
+
 --- The target that somebody means.
 -- @param what a pid, as a number or in digits; a name: of the entry assembly,
 --   the program or the process; or `{ socket = path }`

@@ -161,6 +161,14 @@ void clr_attach(struct clr *c, struct nt_reader *reader);
 /* After nt_finish: joins names. 0, or -1 when memory was refused. */
 int clr_finish(struct clr *c);
 
+/*
+** Takes over the methods, modules and entry points that another trace of the
+** same process ends with, as if they had been there all the time. Only before
+** anything was read: stacks that exist do not learn. 0, or -1 when memory was
+** refused.
+*/
+int clr_learn(struct clr *c, const struct clr *from);
+
 enum rundown clr_rundown(const struct clr *c);
 
 /* Samples in order, when they were kept: the sampler's, else those on a CPU. */

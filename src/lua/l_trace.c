@@ -123,6 +123,29 @@ static int trace_new(lua_State *L) {
   return 1;
 }
 
+/***
+Takes over the methods and modules that another trace of the same process
+knows: for short traces without a rundown of their own. Only before anything
+was fed.
+@function trace:learn
+@tparam sonde.trace other
+@treturn sonde.trace this one
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code `limit`
+*/
+static int trace_learn(lua_State *L) {
+  struct trace *t = trace_check(L);
+  const struct trace *other = luaL_checkudata(L, 2, TRACE_CLASS);
+  luaL_argcheck(L, other->reader != NULL && other != t, 2,
+                "another trace that is open is needed");
+  luaL_argcheck(L, nt_get_counts(t->reader)->bytes == 0, 1,
+                "the trace has been fed already");
+  if (clr_learn(&t->clr, &other->clr) != 0) return aux_no_memory(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
 static int fail_status(lua_State *L, struct trace *t,
                        enum nt_status status) {
   static const char *const codes[] = {"", "not_nettrace",
@@ -324,6 +347,7 @@ static int trace_tostring(lua_State *L) {
 }
 
 static const luaL_Reg methods[] = {
+  {"learn", trace_learn},
   {"feed", trace_feed},
   {"pump", trace_pump},
   {"finish", trace_finish},

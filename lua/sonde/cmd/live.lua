@@ -40,4 +40,44 @@ function live.check(value, message, code, hint, ...)
   return value, message, code, hint, ...
 end
 
+-- A number is a process (its file is "./4242"); another word is one when there
+-- is no such file and a process has this whole name.
+local function is_process(word)
+  if word:find("^%d+$") then return true end
+  if word:find("^[-:]") or word:find("[/%s]") or word:find("^%a+:") then return false end
+  if require("sonde.c.core").path_info(word) then return false end
+  return require("sonde.targets").is_name(word)
+end
+
+--- Does a command line mean a running process and no file? It says `-p` or
+-- `--socket`, or begins with a number or with the name of a process.
+-- @tparam {string,...} words
+-- @treturn boolean
+function live.is_meant(words)
+  for _, word in ipairs(words) do
+    if word:find("^%-p") or word == "--socket" or word:find("^%-%-socket=") then return true end
+  end
+  return words[1] ~= nil and is_process(words[1])
+end
+
+--- A verb that takes a file or a running process: with `-h` it tells of both.
+-- @tparam table of_file the verb for files
+-- @tparam string module the verb for processes
+-- @treturn table a verb
+function live.either(of_file, module)
+  local start_file <const> = of_file.start
+  function of_file.start(words, env)
+    if live.is_meant(words) then return require(module).start(words, env) end
+    local status <const> = start_file(words, env)
+    for _, word in ipairs(words) do
+      if word == "-h" or word == "--help" then
+        env.out:write("\nOf a running process:\n\n")
+        return require(module).start({ "--help" }, env)
+      end
+    end
+    return status
+  end
+  return of_file
+end
+
 return live

@@ -53,6 +53,8 @@ session.options = {
   { name = "want", type = "function",
     help = "called with provider, name and number of each type of event: is it for on_event?" },
   { name = "timeline", type = "boolean", help = "keep the order of samples when decoding" },
+  { name = "names", type = "table",
+    help = "what names stacks without a rundown, of `sonde.dotnet.names`: for decoding" },
   { name = "memory", type = "size", min = 1 << 20, default = 2 << 30, default_text = "2GiB",
     help = "most memory that decoding may use" },
   { name = "cpu_time", type = "boolean",
@@ -139,7 +141,10 @@ end
 
 local function new_decoder(opts)
   if not opts.decode then return nil end
-  return core.trace { groups = opts.groups, timeline = opts.timeline, limit = opts.memory }
+  local decoder <const> = core.trace { groups = opts.groups, timeline = opts.timeline,
+    limit = opts.memory }
+  if opts.names then decoder:learn(opts.names.trace) end
+  return decoder
 end
 
 -- `output` and `on_bytes` may be of many types; the others are declared.

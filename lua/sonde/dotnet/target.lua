@@ -199,4 +199,15 @@ function Target:counters(opts)
   return require("sonde.dotnet.counters").start(self, opts)
 end
 
+--- Looks at what the process does, one interval after the other.
+-- @tparam ?table opts `view interval`; see `sonde.dotnet.live`
+-- @treturn ?Live
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+-- @treturn ?integer hresult when the code is `runtime_error`
+function Target:live(opts)
+  return require("sonde.dotnet.live").start(self, opts)
+end
+
 return target
