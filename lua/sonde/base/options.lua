@@ -241,6 +241,15 @@ local function check_value(option, value)
   return list
 end
 
+--- Checks one value of an option.
+-- @tparam table option its declaration
+-- @param value as an API call gives it
+-- @return the checked value, or nil
+-- @treturn ?string why not, to be put behind the option's name
+function options.value(option, value)
+  return check_value(option, value)
+end
+
 local function names_of(declared)
   local names = {}
   for name in pairs(options.index(declared)) do names[#names + 1] = name end

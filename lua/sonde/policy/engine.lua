@@ -1,0 +1,244 @@
+--- Decides: policies, targets and samples in, firings out.
+-- It knows neither processes nor the clock: time is what the samples say, so
+-- watching and replaying run the same code. Each target's samples come in the
+-- order of time; one that comes late is counted and left out.
+-- @module sonde.policy.engine
+local limits <const> = require "sonde.policy.limits"
+local targets <const> = require "sonde.policy.targets"
+local trigger <const> = require "sonde.policy.trigger"
+
+local engine = {}
+
+local Engine <const> = {}
+Engine.__index = Engine
+
+--- A new engine.
+-- @tparam table opts
+--   `policies` (as `sonde.policy.load` gives them), `tell` (called with every
+--   decision: `{ policy, time, pid, start, name, fired, reason }`),
+--   `is_recorded` (facts of targets may be missing), `clock` (`wall_offset`
+--   nanoseconds from a sample's time to Unix time, `is_local`), `saved` (what
+--   `engine:save` gave), `fails` (called with policy and message when a
+--   function of a policy fails)
+-- @treturn Engine
+function engine.new(opts)
+  local self <const> = setmetatable({
+    policies = opts.policies, tell = opts.tell, is_recorded = opts.is_recorded or false,
+    clock = opts.clock or { wall_offset = 0, is_local = false }, targets = {}, late = 0,
+    fails = opts.fails or function(policy, message) policy.stopped = message end,
+    saved = opts.saved or {}, accounts = {},
+  }, Engine)
+  for _, policy in ipairs(self.policies) do
+    local kept <const> = self.saved[policy.name]
+    self.accounts[policy] = limits.account(policy.limits, kept and kept.all)
+  end
+  return self
+end
+
+local function say(self, target, rule, time, fired, reason)
+  self.tell { policy = rule.policy, time = time, pid = target.facts.pid,
+    start = target.facts.start, name = target.facts.name, fired = fired, reason = reason,
+    key = target.key }
+end
+
+-- Calls a part of a policy that may be its writer's function.
+local function guarded(self, policy, fn, ...)
+  local done <const>, first <const>, second <const> = pcall(fn, ...)
+  if done then return first, second end
+  if type(first) == "string" and first:find("interrupted!", 1, true) then error(first, 0) end
+  self.fails(policy, tostring(first))
+end
+
+local function subscribe(target, rule)
+  for _, channel in ipairs(rule.instance.channels) do
+    local list <const> = target.by_channel[channel] or {}
+    target.by_channel[channel] = list
+    list[#list + 1] = rule
+  end
+  if rule.instance.is_timed then target.timed[#target.timed + 1] = rule end
+  if rule.instance.is_called then target.called[#target.called + 1] = rule end
+end
+
+local function add_rule(self, target, policy, time)
+  local rule <const> = { policy = policy, fired = 0, refused = nil }
+  if policy.stopped then return end
+  local fits, why = guarded(self, policy, targets.judge, policy.targets, target.facts,
+    self.is_recorded)
+  if not fits then
+    if why then say(self, target, rule, time, false, "no target: " .. why) end
+    return
+  end
+  local kept <const> = self.saved[policy.name]
+  rule.instance = trigger.new(policy.trigger)
+  rule.account = limits.account(policy.limits, kept and kept[target.key])
+  target.rules[#target.rules + 1] = rule
+  subscribe(target, rule)
+end
+
+--- The key of a process.
+-- @tparam integer pid
+-- @tparam integer start its start time
+-- @treturn string
+function engine.key(pid, start)
+  return ("%d:%d"):format(pid, start)
+end
+
+--- A target came.
+-- @tparam table facts `pid start name …`
+-- @tparam integer time
+-- @treturn string its key
+function Engine:add(facts, time)
+  local key <const> = engine.key(facts.pid, facts.start)
+  if self.targets[key] then return key end
+  local target <const> = { key = key, facts = facts, rules = {}, by_channel = {}, timed = {},
+    called = {}, latest = {} }
+  self.targets[key] = target
+  for _, policy in ipairs(self.policies) do add_rule(self, target, policy, time) end
+  return key
+end
+
+-- Told once for each limit, not at every sample.
+local function refuse(self, target, rule, time, why, against)
+  if rule.refused == against then return end
+  rule.refused = against
+  say(self, target, rule, time, false, ("%s; but %s"):format((why:gsub("; now .*$", "")), against))
+end
+
+local function fire(self, target, rule, time, why)
+  local all <const> = self.accounts[rule.policy]
+  local allowed, against = rule.account:allows(time)
+  if allowed then allowed, against = all:allows_any(time, self.clock) end
+  if not allowed then return refuse(self, target, rule, time, why, against) end
+  rule.account:count(time)
+  all:count(time)
+  rule.instance:fired(time)
+  rule.fired, rule.refused = rule.fired + 1, nil
+  say(self, target, rule, time, true, why)
+end
+
+local function conclude(self, target, rule, time, outcome, why)
+  if outcome == "fires" then
+    fire(self, target, rule, time, why)
+  elseif outcome == "not" then
+    rule.refused = nil
+    say(self, target, rule, time, false, why)
+  end
+end
+
+-- A function of a policy that failed stops that policy and no other.
+local function step(self, target, rule, time, method, ...)
+  if rule.policy.stopped then return end
+  local instance <const> = rule.instance
+  local outcome, why
+  if rule.policy.calls then
+    outcome, why = guarded(self, rule.policy, instance[method], instance, time, ...)
+  else
+    outcome, why = instance[method](instance, time, ...)
+  end
+  if outcome then conclude(self, target, rule, time, outcome, why) end
+end
+
+-- All samples of an instant have come: what is asked by functions is asked.
+local function end_round(self, target)
+  if #target.called == 0 or target.time == nil then return end
+  local facts <const> = setmetatable({ time_s = target.time / 1e9 }, { __index = target.facts })
+  for name, value in pairs(target.facts) do
+    if type(value) ~= "function" then facts[name] = value end
+  end
+  for name, value in pairs(target.latest) do facts[name] = value end
+  setmetatable(facts, nil)
+  for _, rule in ipairs(target.called) do
+    step(self, target, rule, target.time, "round", facts)
+  end
+end
+
+local function advance(self, target, time)
+  end_round(self, target)
+  target.time = time
+  for _, rule in ipairs(target.timed) do step(self, target, rule, time, "tick", self.clock) end
+end
+
+--- A sample came.
+-- @tparam string key of `add`
+-- @tparam integer time nanoseconds
+-- @tparam string channel what it is of: a metric, or something that happened
+-- @param value
+function Engine:feed(key, time, channel, value)
+  local target <const> = self.targets[key]
+  if target.time ~= time then
+    if target.time and time < target.time then
+      self.late = self.late + 1
+      return
+    end
+    advance(self, target, time)
+  end
+  if #target.called > 0 then target.latest[channel] = value end
+  local rules <const> = target.by_channel[channel]
+  if rules == nil then return end
+  for i = 1, #rules do step(self, target, rules[i], time, "feed", value, channel) end
+end
+
+--- Time went on for a target without a sample.
+-- @tparam string key
+-- @tparam integer time
+function Engine:tick(key, time)
+  local target <const> = self.targets[key]
+  if target.time == nil or time > target.time then advance(self, target, time) end
+end
+
+local function conclude_all(self, target)
+  end_round(self, target)
+  for _, rule in ipairs(target.rules) do
+    if rule.policy.stopped then
+      say(self, target, rule, target.time or 0, false, "the policy is stopped: "
+        .. rule.policy.stopped)
+    else
+      local times <const> = rule.fired == 0 and "it never fired" or rule.fired == 1
+        and "it fired once" or ("it fired %d times"):format(rule.fired)
+      say(self, target, rule, target.time or 0, false, ("%s; %s"):format(times,
+        rule.instance:state()))
+    end
+  end
+end
+
+--- A target is gone.
+-- @tparam string key
+function Engine:remove(key)
+  local target <const> = self.targets[key]
+  if target == nil then return end
+  end_round(self, target)
+  self.targets[key] = nil
+  for _, rule in ipairs(target.rules) do
+    local saved <const> = self.saved[rule.policy.name] or {}
+    self.saved[rule.policy.name] = saved
+    -- It may come back: a restart of ours is not one of the target.
+    if rule.fired > 0 then saved[key] = rule.account:save() end
+  end
+end
+
+--- The end: every target is told of once more, with how near it was.
+function Engine:finish()
+  local keys = {}
+  for key in pairs(self.targets) do keys[#keys + 1] = key end
+  table.sort(keys)
+  for _, key in ipairs(keys) do conclude_all(self, self.targets[key]) end
+end
+
+--- What has to be remembered over a restart: by policy and target the times of
+-- firings.
+-- @treturn table plain
+function Engine:save()
+  for _, policy in ipairs(self.policies) do
+    local saved <const> = self.saved[policy.name] or {}
+    self.saved[policy.name] = saved
+    saved.all = self.accounts[policy]:save()
+  end
+  for key, target in pairs(self.targets) do
+    for _, rule in ipairs(target.rules) do
+      if rule.fired > 0 then self.saved[rule.policy.name][key] = rule.account:save() end
+    end
+  end
+  return self.saved
+end
+
+return engine

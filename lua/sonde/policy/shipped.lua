@@ -1,0 +1,3 @@
+--- The policies that come with sonde.
+-- @module sonde.policy.shipped
+return {}

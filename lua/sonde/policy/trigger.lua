@@ -1,0 +1,80 @@
+--- Triggers: what a policy waits for.
+-- A kind is chosen by the field that names it: `{ metric = … }`,
+-- `{ exception = … }`, `{ every = … }`. An instance waits in one target: it has
+-- `channels` (names of samples that it wants), `feed`, `fired`, `state`,
+-- `holding`, and, when it is asked for by time, `tick` (`is_timed`) or
+-- `round` (`is_called`).
+-- @module sonde.policy.trigger
+local options <const> = require "sonde.base.options"
+
+local trigger = {}
+
+local kinds, by_key
+
+local function load_kinds()
+  kinds, by_key = { require "sonde.policy.trigger.metric" }, {}
+  for _, name in ipairs { "occurrence", "moment", "combined" } do
+    for _, kind in ipairs(require("sonde.policy.trigger." .. name).triggers()) do
+      kinds[#kinds + 1] = kind
+    end
+  end
+  for _, kind in ipairs(kinds) do by_key[kind.key] = kind end
+end
+
+--- All kinds.
+-- @treturn {table,...} `key summary`
+function trigger.kinds()
+  if kinds == nil then load_kinds() end
+  return kinds
+end
+
+local function kind_of(given, where, problems)
+  trigger.kinds()
+  local found, unknown
+  for name in pairs(given) do
+    local kind <const> = by_key[name]
+    -- `{ exit = …, within = … }`: one key only is a kind's.
+    if kind then found = found and found.key < kind.key and found or kind else unknown = name end
+  end
+  if found then return found end
+  local keys = {}
+  for i, kind in ipairs(kinds) do keys[i] = kind.key end
+  local near <const> = unknown and options.suggest(tostring(unknown), keys)
+  problems:add(where, near and ("'%s' is no trigger (did you mean '%s'?)"):format(unknown, near)
+    or "names no trigger: one of " .. table.concat(keys, ", "), unknown and tostring(unknown))
+end
+
+--- Checks a trigger.
+-- @param given the part of the policy; a function is asked at every instant
+-- @tparam string where
+-- @tparam table problems see `sonde.policy.check`
+-- @tparam table policy with `interval`, nanoseconds
+-- @treturn ?table what `new` and `explain` take
+function trigger.check(given, where, problems, policy)
+  if type(given) == "function" then
+    return { of = require "sonde.policy.trigger.call", spec = { call = given } }
+  end
+  if type(given) ~= "table" then
+    problems:add(where, ("must be a table or a function, not a %s"):format(type(given)))
+    return nil
+  end
+  local kind <const> = kind_of(given, where, problems)
+  if kind == nil then return nil end
+  return { of = kind, spec = kind.check(given, where, problems, policy) }
+end
+
+--- Says what a trigger waits for.
+-- @tparam table checked
+-- @treturn string
+function trigger.explain(checked)
+  return checked.of.explain(checked.spec)
+end
+
+--- Waits in one target.
+-- @tparam table checked
+-- @treturn table an instance
+function trigger.new(checked)
+  return checked.of.new(checked.spec)
+end
+
+return trigger
