@@ -15,8 +15,7 @@ local COMMON <const> = {
 }
 
 --- The names of actions; each is a file of `sonde.policy.actions`.
-action.NAMES = { "record", "checkpoint", "dump", "core", "counters", "run", "write", "post", "push",
-  "log" }
+action.NAMES = { "record", "run", "write", "post", "log" }
 
 local is_known <const> = {}
 for _, name in ipairs(action.NAMES) do is_known[name] = true end
@@ -55,7 +54,8 @@ local function check_one(given, where, problems)
   checked.name, checked.module = name, module_of(name)
   local at <const> = ("%s.%s"):format(where, name)
   local spec = given[name]
-  if type(spec) == "string" and checked.module.short then spec = { [checked.module.short] = spec } end
+  local short <const> = checked.module.short
+  if type(spec) == "string" and short then spec = { [short] = spec } end
   checked.spec = check.fields(checked.module.fields, spec, at, problems)
   if checked.module.check then checked.module.check(checked.spec, at, problems) end
   return checked

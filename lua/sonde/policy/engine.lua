@@ -201,12 +201,12 @@ local function conclude_all(self, target)
   end
 end
 
---- A target is gone.
+--- A target is gone. Of a recorded one it is told how near it was.
 -- @tparam string key
 function Engine:remove(key)
   local target <const> = self.targets[key]
   if target == nil then return end
-  end_round(self, target)
+  if self.is_recorded then conclude_all(self, target) else end_round(self, target) end
   self.targets[key] = nil
   for _, rule in ipairs(target.rules) do
     local saved <const> = self.saved[rule.policy.name] or {}

@@ -2,23 +2,22 @@
 -- A kind is chosen by the field that names it: `{ metric = … }`,
 -- `{ exception = … }`, `{ every = … }`. An instance waits in one target: it has
 -- `channels` (names of samples that it wants), `feed`, `fired`, `state`,
--- `holding`, and, when it is asked for by time, `tick` (`is_timed`) or
--- `round` (`is_called`).
+-- `holding` when it is of a state and not of an instant, and, when it is asked
+-- by time, `tick` (`is_timed`) or `round` (`is_called`).
 -- @module sonde.policy.trigger
 local options <const> = require "sonde.base.options"
 
 local trigger = {}
 
-local kinds, by_key
+local kinds
 
 local function load_kinds()
-  kinds, by_key = { require "sonde.policy.trigger.metric" }, {}
+  kinds = { (require "sonde.policy.trigger.metric") }
   for _, name in ipairs { "occurrence", "moment", "combined" } do
     for _, kind in ipairs(require("sonde.policy.trigger." .. name).triggers()) do
       kinds[#kinds + 1] = kind
     end
   end
-  for _, kind in ipairs(kinds) do by_key[kind.key] = kind end
 end
 
 --- All kinds.
@@ -28,20 +27,26 @@ function trigger.kinds()
   return kinds
 end
 
-local function kind_of(given, where, problems)
-  trigger.kinds()
-  local found, unknown
-  for name in pairs(given) do
-    local kind <const> = by_key[name]
-    -- `{ exit = …, within = … }`: one key only is a kind's.
-    if kind then found = found and found.key < kind.key and found or kind else unknown = name end
-  end
-  if found then return found end
+-- The word that was most likely meant to name a kind, and that kind.
+local function guess(given)
   local keys = {}
   for i, kind in ipairs(kinds) do keys[i] = kind.key end
-  local near <const> = unknown and options.suggest(tostring(unknown), keys)
-  problems:add(where, near and ("'%s' is no trigger (did you mean '%s'?)"):format(unknown, near)
-    or "names no trigger: one of " .. table.concat(keys, ", "), unknown and tostring(unknown))
+  for name in pairs(given) do
+    local near <const> = options.suggest(tostring(name), keys)
+    if near then return tostring(name), near end
+  end
+  return nil, table.concat(keys, ", ")
+end
+
+-- `{ exit = …, within = … }`: the key of one kind is there.
+local function kind_of(given, where, problems)
+  trigger.kinds()
+  for _, kind in ipairs(kinds) do
+    if given[kind.key] ~= nil then return kind end
+  end
+  local word <const>, near <const> = guess(given)
+  problems:add(where, word and ("'%s' is no trigger (did you mean '%s'?)"):format(word, near)
+    or "names no trigger: one of " .. near, word)
 end
 
 --- Checks a trigger.
@@ -52,7 +57,7 @@ end
 -- @treturn ?table what `new` and `explain` take
 function trigger.check(given, where, problems, policy)
   if type(given) == "function" then
-    return { of = require "sonde.policy.trigger.call", spec = { call = given } }
+    return { of = require("sonde.policy.trigger.call"), spec = { call = given } }
   end
   if type(given) ~= "table" then
     problems:add(where, ("must be a table or a function, not a %s"):format(type(given)))

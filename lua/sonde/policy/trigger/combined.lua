@@ -63,8 +63,8 @@ end
 
 local function new(spec)
   local trigger <const> = require "sonde.policy.trigger"
-  local self <const> = setmetatable({ spec = spec, parts = {}, at = {}, why = {}, holding = false,
-    step = 1 }, Instance)
+  local self <const> = setmetatable({ spec = spec, parts = {}, at = {}, why = {}, step = 1 },
+    Instance)
   for i, part in ipairs(spec.parts) do
     self.parts[i] = trigger.new(part)
     self.is_timed = self.is_timed or self.parts[i].is_timed
@@ -87,7 +87,7 @@ function Judge.any(self, i)
 end
 
 local function is_now(self, i, time)
-  if self.parts[i].holding then return true end
+  if self.parts[i].holding ~= nil then return self.parts[i].holding end
   return self.at[i] ~= nil and time - self.at[i] <= self.spec.within
 end
 

@@ -10,6 +10,10 @@ local SECOND <const> = 1000000000
 local MINUTE <const> = 60 * SECOND
 local DAY <const> = 24 * 60 * MINUTE
 
+-- A minute that went by unseen, while the machine slept, is made up for when it
+-- is not longer ago than this.
+local LATEST_MINUTES <const> = 5
+
 -- The fields of a cron line: name, least, most.
 local CRON <const> = {
   { "minute", 0, 59 }, { "hour", 0, 23 }, { "day", 1, 31 }, { "month", 1, 12 }, { "weekday", 0, 7 },
@@ -75,7 +79,7 @@ local Instance <const> = {}
 Instance.__index = Instance
 
 local function new(spec)
-  return setmetatable({ spec = spec, channels = {}, holding = false, is_timed = true }, Instance)
+  return setmetatable({ spec = spec, channels = {}, is_timed = true }, Instance)
 end
 
 local function minute_of(clock, time)
@@ -105,7 +109,7 @@ end
 function Instance:tick(time, clock)
   if self.spec.every then return tick_every(self, time) end
   local minute <const> = minute_of(clock, time)
-  local from <const> = self.minute and math.max(self.minute + 1, minute - 24 * 60) or minute
+  local from <const> = self.minute and math.max(self.minute + 1, minute - LATEST_MINUTES) or minute
   self.minute = minute
   for each = from, minute do
     if is_due(self.spec, clock, each) then

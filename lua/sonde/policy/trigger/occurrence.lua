@@ -173,7 +173,7 @@ Instance.__index = Instance
 
 local function new(spec)
   return setmetatable({ spec = spec, channels = { spec.kind.key }, times = {}, first = 1,
-    last = 0, holding = false, seen = 0 }, Instance)
+    last = 0, seen = 0 }, Instance)
 end
 
 --- Takes a sample: something that happened.
