@@ -5,11 +5,12 @@ local files <const> = require "sonde.base.files"
 local input <const> = require "sonde.base.input"
 local options <const> = require "sonde.base.options"
 local symbols <const> = require "sonde.symbols"
+local url <const> = require "sonde.base.url"
 
 local open = {}
 
 --- Options of `sonde.open`.
-open.options = {
+open.options = options.join({
   { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
     help = "most memory that decoding may use" },
   { name = "from", type = "duration",
@@ -29,7 +30,27 @@ open.options = {
   symbols.option,
   { name = "note", type = "function",
     help = "called with a text about what is worth knowing and no damage" },
-}
+}, require "sonde.golang.take", require "sonde.base.connection")
+
+-- Of the options those that say how a running process is asked.
+local TAKEN_BY <const> = { "duration", "delta", "gc", "header", "ca", "insecure" }
+
+-- Takes what an address gives; all other sources stay as they are. Beside it come
+-- a message and code when it is incomplete.
+local function locate(from, opts, more)
+  if type(from) ~= "string" or not url.is(from) then return from end
+  local wanted <const> = more or { view = opts.view }
+  for _, name in ipairs(TAKEN_BY) do wanted[name] = opts[name] end
+  return require("sonde.golang.live").of_url(from, wanted)
+end
+
+-- A sample type that the view chose becomes the profile's own choice.
+local function prefer(profile, taken)
+  profile:set_name(taken.name)
+  for i, kind in ipairs(taken.sample_type and profile:types() or {}) do
+    if kind.type == taken.sample_type then profile:set_info { default_type = i } end
+  end
+end
 
 local function need_no_times(source, opts)
   if opts.from == nil and opts.to == nil then return true end
@@ -157,7 +178,9 @@ end
 -- @treturn ?string code
 -- @treturn ?string hint
 function open.dump(from, opts)
-  local source, module, code, hint = open_dump(from, MAYBE_DUMPS)
+  local located, short, why, help = locate(from, opts or {}, { dump = true })
+  if located == nil then return nil, short, why, help end
+  local source, module, code, hint = open_dump(located, MAYBE_DUMPS)
   if source == nil then return nil, module, code, hint end
   local object, message
   object, message, code, hint = module.read(source, {
@@ -165,7 +188,7 @@ function open.dump(from, opts)
     reopen = reopener(source, opts and opts.limit),
   })
   message, code = told(source, object, message, code)
-  return object, message, code, hint
+  return object, message or short, code or why, hint
 end
 
 --- Opens a dump to read its goroutines or threads one by one.
@@ -176,7 +199,9 @@ end
 -- @treturn ?string code
 -- @treturn ?string hint
 function open.dump_stream(from, opts)
-  local source, module, code, hint = open_dump(from, MAYBE_DUMPS)
+  local located, short, why, help = locate(from, opts or {}, { dump = true })
+  if located == nil then return nil, short, why, help end
+  local source, module, code, hint = open_dump(located, MAYBE_DUMPS)
   if source == nil then return nil, module, code, hint end
   return module.stream(source, { limit = opts and opts.limit })
 end
@@ -185,17 +210,21 @@ end
 -- NetTrace and .netperf give a Trace, pprof and folded stacks a Profile, text of
 -- goroutines and of native stacks a Dump; gzip, xz and zip around them are opened
 -- too.
--- @param from a path, "-" for standard input, a file handle, a descriptor's
---   number, or `{ bytes = string, name = string }`
+-- @param from a path, a URL (of a file, of net/http/pprof or of one profile there),
+--   "-" for standard input, a file handle, a descriptor's number, or
+--   `{ bytes = string, name = string }`
 -- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`, `runs`,
---   `view`, `progress`; see `sonde.open.options`
+--   `view`, `progress`, and for running Go processes `duration delta gc`; see
+--   `sonde.open.options`
 -- @return Trace, Profile or Dump; nil when nothing could be read
 -- @treturn ?string message; beside an object it says what is missing in it
 -- @treturn ?string code
 -- @treturn ?string hint what helps, when something is known to
 function open.open(from, opts)
   opts = options.check(open.options, opts, "open")
-  local source, message, code = input.open(from)
+  local located, short, why, help = locate(from, opts)
+  if located == nil then return nil, short, why, help end
+  local source, message, code = input.open(located)
   if source == nil then return nil, message, code end
   local kind, hint
   kind, message, code, hint = source:kind()
@@ -207,7 +236,10 @@ function open.open(from, opts)
   local object
   object, message, code, hint = READERS[kind](source, opts)
   message, code = told(source, object, message, code)
-  return object, message, code, hint
+  if object and kind == "pprof" and type(located) == "table" and located.is_profile then
+    prefer(object, located)
+  end
+  return object, message or short, code or why, hint
 end
 
 return open

@@ -20,17 +20,8 @@ local http = {}
 local MS <const> = 1000000
 local SECOND <const> = 1000 * MS
 
---- Options that say how a server is talked to; verbs have them too.
-http.connection_options = {
-  { name = "header", type = "string", many = true, argname = "LINE",
-    help = "send this line of the head too, as 'Name: value'; may be repeated" },
-  { name = "ca", type = "path",
-    help = "certificates to trust, instead of the system's (also $SSL_CERT_FILE)" },
-  { name = "insecure", type = "boolean", help = "do not check the server's certificate" },
-}
-
 --- Options of `http.request`.
-http.options = options.join(http.connection_options, {
+http.options = options.join(require "sonde.base.connection", {
   { name = "url", type = "string", help = "the address" },
   { name = "method", type = "string", choices = { "GET", "POST", "PUT", "HEAD", "DELETE" },
     default = "GET", help = "the method" },

@@ -4,6 +4,7 @@
 local core <const> = require "sonde.c.core"
 local detect <const> = require "sonde.base.detect"
 local errors <const> = require "sonde.base.errors"
+local url <const> = require "sonde.base.url"
 
 local input = {}
 
@@ -31,14 +32,25 @@ local function wrap(bytes_from, name)
   return setmetatable({ name = name, closes = {}, input = core.input(bytes_from, name) }, Source)
 end
 
+-- What an address gives is kept as bytes, so that it can be read again.
+local function open_url(address)
+  local http <const> = require "sonde.base.http"
+  local answer, message, code = http.request { url = address }
+  if answer == nil or message then return nil, message, code end
+  local refused, reason = http.refusal(answer)
+  if refused then return nil, refused, reason end
+  return input.open { bytes = answer.body, name = url.shown(address) }
+end
+
 --- Opens a source without looking into it.
--- @param from a path, "-" for standard input, a file handle, a descriptor's
+-- @param from a path, a URL, "-" for standard input, a file handle, a descriptor's
 --   number, or `{ bytes = string, name = string }`
 -- @treturn ?table the source: `input` to read from, `name`, `size` when known
 -- @treturn ?string message
 -- @treturn ?string code
 function input.open(from)
   if from == "-" then return wrap(io.stdin, "standard input") end
+  if type(from) == "string" and url.is(from) then return open_url(from) end
   if type(from) == "string" then return open_path(from) end
   if type(from) == "table" and type(from.bytes) == "string" then
     local source <const> = wrap(from.bytes, from.name or "bytes")

@@ -3,6 +3,7 @@
 -- @module sonde.cmd.common
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
+local take <const> = require "sonde.cmd.take"
 
 local common = {}
 
@@ -23,13 +24,13 @@ common.views = {
 }
 
 --- Options of every verb that opens an input.
-common.input_options = {
+common.input_options = options.join({
   { name = "limit", type = "size", default = 2 << 30, default_text = "2GiB", min = 1 << 20,
     help = "most memory that decoding may use" },
   { name = "lenient", type = "boolean",
     help = "of a damaged profile, leave out what is damaged and read the rest" },
   require("sonde.symbols").option,
-}
+}, require "sonde.golang.take", require "sonde.base.connection")
 
 --- Options that cut a trace by time.
 common.time_options = {
@@ -164,19 +165,6 @@ function common.verb(verb)
   return verb
 end
 
--- Inputs that later versions will know, so that the message is not that a
--- file of that name is missing.
-local function refuse_live(path)
-  if path:find("^%d+$") then
-    errors.raise { code = "unavailable", hint = "./" .. path,
-      message = ("cannot open: %s: a process id, and this version reads only files"):format(path) }
-  end
-  if path:find("^https?://") then
-    errors.raise { code = "unavailable", hint = ("curl -s %s | sonde top -"):format(path),
-      message = ("cannot open: %s: a URL, and this version reads only files"):format(path) }
-  end
-end
-
 --- Ends the verb when an input could not be opened.
 -- @return the values of the call
 function common.opened(object, message, code, hint)
@@ -209,14 +197,16 @@ end
 -- @tparam ?table more
 -- @return Trace, Profile or Dump
 function common.open_any(path, args, env, more)
-  refuse_live(path)
+  local taken <const> = take.input(path, args, env)
   local opts <const> = {
     limit = args.limit, from = args.from, to = args.to, lenient = args.lenient,
     symbolize = args.symbolize, note = function(text) env:say(text) end,
   }
   for name, value in pairs(more or {}) do opts[name] = value end
-  local object, message, code, hint = common.opened(require("sonde").open(path, opts))
+  local object, message, code, hint = common.opened(
+    require("sonde").open(taken or path, opts))
   if message then env:warn(message, code, hint) end
+  take.remember(object, taken)
   return object
 end
 
@@ -258,7 +248,7 @@ end
 local function view_of_profile(profile, args)
   refuse(args, { "thread", "process" }, "only a trace has threads and processes; for labels"
     .. " of a profile there is --label-focus")
-  if args.view then args.type = args.view end
+  if args.view and not take.chosen_by_view(profile, args) then args.type = args.view end
   return profile
 end
 

@@ -1,0 +1,3 @@
+module sonde.example/live
+
+go 1.18
