@@ -40,6 +40,11 @@ filter.options = {
     help = "count what was inlined for the function it was inlined into" },
   { name = "fold_recursion", type = "boolean",
     help = "show a function that calls itself as one frame" },
+  { name = "mine", type = "boolean",
+    help = "own code only: what a framework does is one frame, the call into it" },
+  { name = "own", type = "pattern",
+    help = "with --mine, what is own code, by name, file or module; otherwise all that"
+      .. " belongs to no known framework" },
 }
 
 --- A function that says whether a text matches, and matches each text once.
@@ -117,6 +122,31 @@ function filter.masks(profile, opts)
     masks.no_inlines = true
   end
   return masks
+end
+
+--- The mask of the frames that are not the user's own code.
+-- @param profile
+-- @tparam table opts checked options
+-- @treturn ?string nil when it was not asked for
+function filter.foreign_mask(profile, opts)
+  if not opts.mine then
+    if opts.own then errors.usage("--own: needs --mine") end
+    return nil
+  end
+  local frames <const>, bytes = profile:frames(), {}
+  if opts.own then
+    return (mask_of(frames, filter.matcher(opts.own, "own")):gsub(".", { ["\0"] = "\1",
+      ["\1"] = "\0" }))
+  end
+  local framework <const> = require "sonde.base.framework"
+  local known = {}
+  for i = 1, frames.n do
+    local key <const> = frames.name[i] .. "\0" .. frames.module[i]
+    known[key] = known[key]
+      or (framework.is_function(frames.name[i], frames.module[i]) and "\1" or "\0")
+    bytes[i] = known[key]
+  end
+  return table.concat(bytes)
 end
 
 --- The mask of the frames that a profile itself calls uninteresting: those of

@@ -118,6 +118,10 @@ local STEPS <const> = {
     return stays and self:select_labels(stays)
   end,
   function(self, opts) return opts.fold_recursion and core_fold(self) end,
+  function(self, opts)
+    local mask <const> = filter.foreign_mask(self, opts)
+    return mask and self:fold_frames(mask)
+  end,
 }
 
 --- The profile without the frames that it calls uninteresting itself (its
@@ -141,7 +145,7 @@ end
 
 --- Applies several filters as pprof does: labels become frames first; focus,
 -- ignore, hide and show see the same frames, then show_from, the labels,
--- prune_from, the fold of recursion.
+-- prune_from, the folds of recursion and of what is not own code.
 -- @tparam table opts any of `sonde.profile.filters`
 -- @treturn ?Profile a new one; itself when nothing was asked for
 -- @treturn ?string message
@@ -201,6 +205,14 @@ end
 -- @treturn Profile
 function Profile:fold_recursion()
   return self:where { fold_recursion = true }
+end
+
+--- Shows what a framework does as one frame, the call into it.
+-- @tparam ?string own pattern of what is own code; otherwise all that belongs to
+--   no known framework
+-- @treturn Profile
+function Profile:mine(own)
+  return self:where { mine = true, own = own }
 end
 
 -- A list of rows that prints as the report prints it: `print(p:top())`.

@@ -79,6 +79,20 @@ static int profile_fold_recursion(lua_State *L) {
   return push_result(L, place, filter_recursion(p));
 }
 
+/* p:fold_frames(mask): neighbouring frames of the mask become one. */
+static int profile_fold_frames(lua_State *L) {
+  struct profile_box *box = profile_check(L, 1);
+  const struct frames *frames = profile_frames(box);
+  if (frames == NULL) return aux_no_memory(L);
+  size_t len;
+  const char *mask = luaL_checklstring(L, 2, &len);
+  luaL_argcheck(L, len == frames->count, 2,
+                "the mask must have a byte for each frame");
+  struct profile **place = profile_push(L);
+  return push_result(L, place,
+                     filter_foreign(box->profile, (const uint8_t *)mask));
+}
+
 /* A userdata array of n zeroed elements, pushed. */
 static void *push_array(lua_State *L, lua_Integer n, size_t size) {
   size_t bytes = ((size_t)n + 1) * size;
@@ -213,5 +227,6 @@ const luaL_Reg profile_operate_methods[] = {
   {"filter", profile_filter},
   {"filter_labels", profile_filter_labels},
   {"fold_recursion", profile_fold_recursion},
+  {"fold_frames", profile_fold_frames},
   {NULL, NULL}
 };

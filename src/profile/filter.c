@@ -12,13 +12,14 @@ struct filter {
   struct profile *from;
   const struct filter_masks *masks;
   const uint8_t *sets;                            /* by label set */
+  const uint8_t *foreign;                         /* by frame */
   struct frames frames;
   uint8_t *gone;         uint32_t gone_cap;       /* by frame */
   uint8_t *flags;        uint32_t flags_cap;      /* by location */
   uint32_t *stack;       uint32_t stack_cap, n_stack;  /* old, leaf first */
   struct transfer transfer;
   struct transfer_map locations;
-  struct transfer_map trimmed;   /* locations without their innermost line */
+  struct transfer_map trimmed;   /* locations without a line at one end */
 };
 
 /* Is a frame that is still there matched, anywhere in [from, to)? */
@@ -303,7 +304,7 @@ static void filter_free(struct filter *f) {
 /* Runs 'each' over all samples into a new profile. */
 static struct profile *run(struct profile *p,
                            const struct filter_masks *masks,
-                           const uint8_t *sets,
+                           const uint8_t *sets, const uint8_t *foreign,
                            int (*prepare)(struct filter *f),
                            int (*each)(struct filter *f, uint32_t sample)) {
   struct profile *to = profile_new(p->budget.limit);
@@ -311,6 +312,7 @@ static struct profile *run(struct profile *p,
   struct filter f;
   int status = filter_init(&f, p, masks, to);
   f.sets = sets;
+  f.foreign = foreign;
   if (status == 0) status = prepare(&f);
   for (uint32_t i = 0; status == 0 && i < p->n_samples; i++)
     status = load_stack(&f, p->sample_stack[i]) != 0 ? -1 : each(&f, i);
@@ -332,7 +334,7 @@ static int each_frames(struct filter *f, uint32_t sample) {
 
 struct profile *filter_frames(struct profile *p,
                               const struct filter_masks *masks) {
-  return run(p, masks, NULL, prepare_frames, each_frames);
+  return run(p, masks, NULL, NULL, prepare_frames, each_frames);
 }
 
 static int prepare_nothing(struct filter *f) {
@@ -347,7 +349,7 @@ static int each_labels(struct filter *f, uint32_t sample) {
 
 struct profile *filter_labels(struct profile *p, const uint8_t *mask) {
   struct filter_masks none = {0};
-  return run(p, &none, mask, prepare_nothing, each_labels);
+  return run(p, &none, mask, NULL, prepare_nothing, each_labels);
 }
 
 /* The name of a frame's function; 0 when it has none, which equals nothing. */
@@ -403,5 +405,48 @@ static int each_recursion(struct filter *f, uint32_t sample) {
 
 struct profile *filter_recursion(struct profile *p) {
   struct filter_masks none = {0};
-  return run(p, &none, NULL, prepare_recursion, each_recursion);
+  return run(p, &none, NULL, NULL, prepare_recursion, each_recursion);
+}
+
+/* Inside a location, a foreign frame that a foreign one calls goes. */
+static int prepare_foreign(struct filter *f) {
+  for (uint32_t i = 0; i < f->from->n_locations; i++) {
+    for (uint32_t k = f->frames.first[i] + 1; k < f->frames.first[i + 1]; k++)
+      if (f->foreign[k - 1] != 0 && f->foreign[k] != 0) f->gone[k - 1] = 1;
+  }
+  return 0;
+}
+
+/* Puts a location without its outermost frame, when there is more to it. */
+static int put_callees(struct filter *f, uint32_t old) {
+  uint32_t from = f->frames.first[old];
+  uint32_t last = f->frames.first[old + 1] - 1;
+  if (all_gone(f, from, last)) return 0;
+  f->gone[last] = 1;
+  uint32_t location = copy_location(f, &f->trimmed, old, from);
+  f->gone[last] = 0;
+  return location == PROFILE_NONE ? -1 : transfer_put(&f->transfer, location);
+}
+
+static int each_foreign(struct filter *f, uint32_t sample) {
+  const uint32_t *first = f->frames.first;
+  int status = 0;
+  f->transfer.n_path = 0;
+  for (uint32_t i = 0; i < f->n_stack && status == 0; i++) {
+    uint32_t old = f->stack[i];
+    if (i + 1 < f->n_stack && f->foreign[first[old + 1] - 1] != 0
+        && f->foreign[first[f->stack[i + 1]]] != 0) {
+      status = put_callees(f, old);
+      continue;
+    }
+    uint32_t location = copy_location(f, &f->locations, old, first[old]);
+    if (location == PROFILE_NONE) return -1;
+    status = transfer_put(&f->transfer, location);
+  }
+  return status != 0 ? -1 : keep_sample(f, sample);
+}
+
+struct profile *filter_foreign(struct profile *p, const uint8_t *mask) {
+  struct filter_masks none = {0};
+  return run(p, &none, NULL, mask, prepare_foreign, each_foreign);
 }

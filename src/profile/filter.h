@@ -40,4 +40,10 @@ struct profile *filter_labels(struct profile *p, const uint8_t *mask);
 */
 struct profile *filter_recursion(struct profile *p);
 
+/*
+** Makes one frame, the outermost, of neighbouring frames of the mask: code
+** that is not one's own is the call into it.
+*/
+struct profile *filter_foreign(struct profile *p, const uint8_t *mask);
+
 #endif

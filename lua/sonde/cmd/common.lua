@@ -294,13 +294,16 @@ end
 -- @param object Trace or Profile
 -- @tparam table args `inputs` are further ones to add up
 -- @tparam ?table env
+-- @tparam ?table module the report that will show it: it applies filters itself
+--   that it has as options
 -- @treturn Profile
-function common.profile_of(object, args, env)
+function common.profile_of(object, args, env, module)
   local profile <const> = combined(whole_profile(object, args), args, env)
   local wanted = {}
   for _, option in ipairs(require("sonde.profile").filters) do
     wanted[option.name] = args[option.name]
   end
+  for _, option in ipairs(module and module.options or {}) do wanted[option.name] = nil end
   local filtered <const> = common.check(profile:where(wanted))
   if #filtered == 0 and (args.from or args.to) then
     fail(args.input .. ": no samples in this range of time", "no_samples",

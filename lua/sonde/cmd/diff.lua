@@ -12,17 +12,19 @@ local diff = {
 
 -- The input's path is what messages name. `scale` and `normalize` mean
 -- something else where several profiles are added up.
-local function profile_of(path, args, env)
+local function profile_of(path, module, args, env)
   local scale <const>, normalize <const> = args.scale, args.normalize
   args.input, args.scale, args.normalize = path, nil, nil
-  local profile <const> = common.profile_of(common.open(path, args, env), args)
+  local profile <const> = common.profile_of(common.open(path, args, env), args, env,
+    module)
   args.scale, args.normalize = scale, normalize
-  return common.redacted(profile, args)
+  local redactor <const> = common.redactor(args)
+  return common.redacted(profile, args):set_name(redactor and redactor:path(path) or path)
 end
 
-local function compare(args, env)
-  local before <const> = profile_of(args.before, args, env)
-  local after <const> = profile_of(args.after, args, env)
+local function compare(module, args, env)
+  local before <const> = profile_of(args.before, module, args, env)
+  local after <const> = profile_of(args.after, module, args, env)
   -- Two recordings are hardly ever of one length, so a gate compares shares.
   if args.fail_above and not args.scale and not args.normalize then args.scale = "total" end
   local opts <const> = common.options_of(require "sonde.diff", args)
@@ -76,7 +78,7 @@ local function tell(verdict, module, args, env)
 end
 
 local function run(module, args, env)
-  local difference <const> = compare(args, env)
+  local difference <const> = compare(module, args, env)
   local verdict <const> = judge(difference, args)
   local status <const> = write(module, difference, verdict, args, env)
   if verdict then return tell(verdict, module, args, env) end

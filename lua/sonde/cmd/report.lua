@@ -46,7 +46,7 @@ local function object_for(module, needs, args, env)
   if needs == "timeline" then
     return common.redacted(common.timeline_of(object, args), args, "timeline")
   end
-  local profile <const> = common.redacted(common.profile_of(object, args, env), args)
+  local profile <const> = common.redacted(common.profile_of(object, args, env, module), args)
   return common.check(require("sonde.report").shown(profile, "profile", module))
 end
 

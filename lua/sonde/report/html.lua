@@ -17,7 +17,8 @@
 --        { name = "GC", rows = { { start_ns, duration_ns, "gen2, blocking" }, … } },
 --      },
 --      findings = require("sonde.finding").all(…),
---      mine = "^Shop[.]",                           -- own code, when it is known
+--      mine = true,                                 -- opens with own code alone
+--      own = "^Shop[.]",                            -- what that is, when it is known
 --    }, out)
 --
 -- Times count from the begin of the recording. A page of a difference has,
@@ -27,6 +28,7 @@
 local assets <const> = require "sonde.report.html.assets"
 local core <const> = require "sonde.c.core"
 local finding <const> = require "sonde.finding"
+local filter <const> = require "sonde.filter"
 local framework <const> = require "sonde.base.framework"
 local json <const> = require "sonde.base.json"
 local options <const> = require "sonde.base.options"
@@ -45,8 +47,7 @@ html.takes = "profile"
 html.extensions = { "html", "htm" }
 html.options = options.join(options.select(scope.options, { "type" }), {
   { name = "title", type = "string", help = "title of the page" },
-  { name = "mine", type = "pattern", argname = "RE",
-    help = "own code, by name, file or module: the page folds all other frames" },
+}, options.select(filter.options, { "mine", "own" }), {
   { name = "scale", type = "string", choices = { "none", "total", "time" },
     help = "of a difference: compare values, shares, or values per second" },
 })
@@ -202,7 +203,7 @@ local function data_of(page)
   if views == nil then return nil, message, code end
   local meta = {
     schema = 1, views = views, tracks = tracks_of(page.tracks), diff = page.meta_diff,
-    mine = page.mine,
+    own = page.mine or nil, mine = page.own,
   }
   if page.timeline then
     local added, why, reason = pack:timeline(page.timeline.timeline)
@@ -289,7 +290,7 @@ local function facts_of(profile)
     facts[#facts + 1] = { "Period", units.value(info.period, info.period_type.unit) }
   end
   facts[#facts + 1] = { "Samples", units.count(#profile) }
-  for _, filter in ipairs(profile:notes().filters) do facts[#facts + 1] = { "Filter", filter } end
+  for _, words in ipairs(profile:notes().filters) do facts[#facts + 1] = { "Filter", words } end
   for _, comment in ipairs(info.comments) do facts[#facts + 1] = { "Note", comment } end
   return facts
 end
@@ -331,11 +332,23 @@ function html.write(object, opts, out)
   if #page.profiles == 0 then
     return nil, ("%s: no samples of any view"):format(page.title), "no_samples"
   end
-  page.title, page.mine = opts.title or page.title, opts.mine
+  page.title, page.mine, page.own = opts.title or page.title, opts.mine, opts.own
   if #(object.notes and object:notes().filters or {}) == 0 then
     page.findings = finding.all(object, { name = page.title })
   end
   return html.page(page, out)
+end
+
+-- What the sides are called: their files, with the directory where that is
+-- all that tells them apart.
+local function names_of(diff)
+  local before <const>, after <const> = diff.from.profile:notes().name, diff.to.profile:notes().name
+  if before == nil or after == nil or before == after then return "before", "after" end
+  for _, pattern in ipairs { "[^/]*$", "[^/]*/[^/]*$" } do
+    local a <const>, b <const> = before:match(pattern), after:match(pattern)
+    if a and b and a ~= b then return text.printable(a), text.printable(b) end
+  end
+  return text.printable(before), text.printable(after)
 end
 
 --- Writes the page of a difference.
@@ -350,17 +363,13 @@ function html.write_diff(diff, opts, out)
     return ("%s in %s samples"):format(
       units.value(side.profile:total(side.index, true), side.unit), units.count(#side.profile))
   end
-  local function name_of(side, otherwise)
-    local name <const> = side.profile:notes().name
-    return name and text.printable(name:match("[^/]*$")) or otherwise
-  end
-  local before <const>, after <const> = name_of(diff.from, "before"), name_of(diff.to, "after")
+  local before <const>, after <const> = names_of(diff)
   return html.page({
     title = opts.title or ("%s → %s"):format(before, after),
     summary = ("%s before: %s · after: %s"):format(text.printable(diff.type), words(diff.from),
       words(diff.to)),
     diff = { diff = diff, scale = opts.scale, before = before, after = after },
-    mine = opts.mine,
+    mine = opts.mine, own = opts.own,
   }, out)
 end
 

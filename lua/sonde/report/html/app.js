@@ -10,7 +10,7 @@ import { Model } from "./model.js";
 import { Pictures } from "./pictures.js";
 import { readPage } from "./reader.js";
 import { exactPattern } from "./search.js";
-import { formatRange, formatState, parseRange, parseState } from "./state.js";
+import { DEFAULTS, formatRange, formatState, parseRange, parseState } from "./state.js";
 import { Strip, describeTracks } from "./strip.js";
 import { showLegend, summarize } from "./summary.js";
 import { currentThread, threadChange, threadOptions } from "./threads.js";
@@ -30,6 +30,7 @@ class App {
   constructor(page) {
     this.page = page;
     this.model = new Model(page);
+    if (page.meta.own) DEFAULTS.own = "1";
     this.state = this.checked(parseState(location.hash));
     this.search = null;
     this.dark = matchMedia("(prefers-color-scheme: dark)");
