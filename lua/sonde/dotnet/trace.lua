@@ -12,6 +12,7 @@
 local core <const> = require "sonde.c.core"
 local options <const> = require "sonde.base.options"
 local text <const> = require "sonde.base.text"
+local questions <const> = require "sonde.dotnet.questions"
 local threads <const> = require "sonde.dotnet.threads"
 local views <const> = require "sonde.dotnet.views"
 
@@ -244,7 +245,7 @@ local function with_view(self, view)
   return self
 end
 
-require("sonde.dotnet.questions").add(Trace)
+for name, method in pairs(questions) do Trace[name] = method end
 
 --- From native offsets to IL offsets, for each compiled method: `method_id
 -- rejit il native`. Reads the trace again.

@@ -11,10 +11,10 @@ local words <const> = require "sonde.shell.words"
 
 local manual = {}
 
--- The classes that users meet: their names in the text of their module.
+-- The classes that users meet: their names in the text of their modules.
 local CLASSES <const> = {
   profile = { "sonde.profile", "Profile" },
-  trace = { "sonde.dotnet.trace", "Trace" },
+  trace = { "sonde.dotnet.questions sonde.dotnet.trace", "Trace" },
   diff = { "sonde.diff", "Diff" },
   sonde = { "sonde", "sonde" },
 }
@@ -165,20 +165,24 @@ local function of_setting(shell, option)
   return table.concat(lines, "\n")
 end
 
-local function text_of(module)
-  local path <const> = package.searchpath(module, package.path)
-  local file <const> = path and io.open(path, "r")
-  if not file then return "" end
-  local source <const> = file:read("a")
-  file:close()
-  return source
+local function text_of(modules)
+  local texts = {}
+  for module in modules:gmatch("%S+") do
+    local path <const> = package.searchpath(module, package.path)
+    local file <const> = path and io.open(path, "r")
+    if file then
+      texts[#texts + 1] = file:read("a")
+      file:close()
+    end
+  end
+  return table.concat(texts, "\n")
 end
 
 -- The comments of a class's functions, in the order of its text: each
 -- `{ name, lines of its comment }`.
-local function comments_of(module, class)
+local function comments_of(modules, class)
   local found, comment = {}, nil
-  for line in text_of(module):gmatch("([^\n]*)\n") do
+  for line in text_of(modules):gmatch("([^\n]*)\n") do
     local started <const> = line:match("^%-%-%- (.*)$")
     if started then
       comment = { started }
@@ -206,10 +210,10 @@ local function summary_of(comment)
 end
 
 local function of_class(name)
-  local module, class = table.unpack(CLASSES[name])
+  local modules, class = table.unpack(CLASSES[name])
   local separator <const> = class == "sonde" and "." or ":"
   local lines = { ("%s%s"):format(name, separator == ":" and ": its methods" or ": its functions") }
-  for _, entry in ipairs(comments_of(module, class)) do
+  for _, entry in ipairs(comments_of(modules, class)) do
     lines[#lines + 1] = ("   %s%s"):format(pad(separator .. entry[1], 16), summary_of(entry[2]))
   end
   for _, row in ipairs(C_METHODS[name] or {}) do
