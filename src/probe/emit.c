@@ -147,7 +147,7 @@ void emit_return(struct code *c, const struct emit *e) {
   code_call(c, NOW);
   code_move(c, 9, 0);
   part_function(c, e);
-  part_start_key(c, part_return_shift());
+  part_start_key(c, e->at_end ? 0 : part_return_shift());
   part_lookup(c, e->maps->fd[MAP_STARTS], AT_START_KEY);
   int paired = code_jump_if(c, BPF_JNE, 0, 0);
   count_unpaired(c, e, &out);

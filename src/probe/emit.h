@@ -24,6 +24,7 @@ struct emit {
   int32_t function;        /* its id, or -1: the kernel gives it as cookie */
   int has_call;            /* a function: arguments and a stack pointer */
   int in_kernel;           /* a function of the kernel */
+  int at_end;
   int has_exchange;        /* compare and exchange, since Linux 5.12 */
   uint32_t own_tgid;       /* our own process, which is never counted */
   struct probe_space space;
@@ -32,7 +33,8 @@ struct emit {
 /* At a function's entry, a tracepoint, or an event's overflow. */
 void emit_entry(struct code *c, const struct emit *e);
 
-/* At a function's return, for latencies. */
+/* At a function's return, for latencies: behind it by a return probe, or
+** 'at_end' at the instruction that leaves it. */
 void emit_return(struct code *c, const struct emit *e);
 
 /* Adds the process to those that are looked at: at a program's start. */

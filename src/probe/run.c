@@ -112,7 +112,8 @@ static void write_program(struct code *c, const struct emit *e,
                           enum run_role role) {
   switch (role) {
     case ROLE_ENTRY: emit_entry(c, e); break;
-    case ROLE_RETURN: emit_return(c, e); break;
+    case ROLE_RETURN:
+    case ROLE_END: emit_return(c, e); break;
     case ROLE_MARK: emit_mark(c, e); break;
     case ROLE_FORGET_EXEC: emit_forget(c, e, 0); break;
     case ROLE_FORGET_EXIT: emit_forget(c, e, 1); break;
@@ -136,6 +137,7 @@ static int load(struct run *r, enum attach_kind kind, enum run_rung rung,
   e.maps = &r->maps;
   e.function = function;
   e.has_call = kind == ATTACH_USER || kind == ATTACH_KERNEL;
+  e.at_end = role == ROLE_END;
   e.in_kernel = kind == ATTACH_KERNEL;
   e.has_exchange = r->has_exchange;
   e.own_tgid = r->own_tgid;
@@ -161,10 +163,9 @@ static int shared(struct run *r, enum attach_kind kind, enum run_rung rung,
   return fd;
 }
 
-int run_attach_many(struct run *r, enum attach_kind kind,
+int run_attach_many(struct run *r, enum attach_kind kind, enum run_role role,
                     const struct attach_many *many) {
-  int program = shared(r, kind, RUN_MANY,
-                       many->is_return ? ROLE_RETURN : ROLE_ENTRY);
+  int program = shared(r, kind, RUN_MANY, role);
   if (program < 0) return program;
   int link = attach_many(program, many);
   return link < 0 ? link : keep(r, link);
@@ -183,9 +184,8 @@ static int program_to(struct run *r, int program, int event) {
   return status;
 }
 
-int run_attach_one(struct run *r, enum run_rung rung,
+int run_attach_one(struct run *r, enum run_rung rung, enum run_role role,
                    const struct attach_point *point, uint32_t function) {
-  enum run_role role = point->is_return ? ROLE_RETURN : ROLE_ENTRY;
   int event = attach_event(point);
   if (event < 0) return event;
   int program = rung == RUN_LINK ? shared(r, point->kind, RUN_LINK, role)

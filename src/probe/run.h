@@ -15,8 +15,12 @@
 enum run_rung { RUN_MANY, RUN_LINK, RUN_PROGRAM };
 
 /* What a program is for. */
-enum run_role { ROLE_ENTRY, ROLE_RETURN, ROLE_MARK, ROLE_FORGET_EXEC,
-                ROLE_FORGET_EXIT };
+enum run_role {
+  ROLE_ENTRY,         /* of a function, or another place */
+  ROLE_RETURN,        /* behind a return, by a return probe */
+  ROLE_END,           /* at an instruction that leaves a function */
+  ROLE_MARK, ROLE_FORGET_EXEC, ROLE_FORGET_EXIT
+};
 
 /* A loaded program that several places share. */
 struct run_program {
@@ -58,11 +62,11 @@ void run_init(struct run *r);
 int run_open(struct run *r, const struct probe_want *want, const char **what);
 
 /* Attaches one program to many functions. 0 or a negative errno. */
-int run_attach_many(struct run *r, enum attach_kind kind,
+int run_attach_many(struct run *r, enum attach_kind kind, enum run_role role,
                     const struct attach_many *many);
 
 /* Attaches to one place; 'function' is its id. */
-int run_attach_one(struct run *r, enum run_rung rung,
+int run_attach_one(struct run *r, enum run_rung rung, enum run_role role,
                    const struct attach_point *point, uint32_t function);
 
 /* Looks at processes from the entry point of their program on. */

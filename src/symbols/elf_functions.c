@@ -43,11 +43,18 @@ static void look_at_sections(Elf *elf, struct elf_file *file,
     if (strcmp(name, ".go.buildinfo") == 0
         || strcmp(name, ".note.go.buildid") == 0
         || strcmp(name, ".gopclntab") == 0) file->is_go = 1;
+    if (strcmp(name, ".gcc_except_table") == 0) file->has_unwinding = 1;
   }
 }
 
-static void read_table(Elf *elf, Elf_Scn *section, elf_function_sink *sink,
-                       void *context) {
+/* What a file that throws or catches takes from elsewhere. */
+static int is_unwinder(const char *name) {
+  return strncmp(name, "_Unwind_", 8) == 0 || strncmp(name, "__cxa_throw", 11)
+         == 0 || strncmp(name, "__gxx_personality", 17) == 0;
+}
+
+static void read_table(Elf *elf, Elf_Scn *section, struct elf_file *file,
+                       elf_function_sink *sink, void *context) {
   GElf_Shdr header;
   Elf_Data *data = elf_getdata(section, NULL);
   if (data == NULL || gelf_getshdr(section, &header) == NULL
@@ -56,10 +63,11 @@ static void read_table(Elf *elf, Elf_Scn *section, elf_function_sink *sink,
   for (size_t i = 0; i < n && i < INT32_MAX; i++) {
     GElf_Sym symbol;
     if (gelf_getsym(data, (int)i, &symbol) == NULL) continue;
-    if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value == 0
-        || symbol.st_shndx == SHN_UNDEF) continue;
+    if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
     struct elf_function f;
     f.name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (f.name != NULL && is_unwinder(f.name)) file->has_unwinding = 1;
+    if (symbol.st_value == 0 || symbol.st_shndx == SHN_UNDEF) continue;
     f.address = symbol.st_value;
     f.size = symbol.st_size;
     f.offset = offset_of(elf, symbol.st_value);
@@ -82,7 +90,7 @@ static enum elf_status read_elf(Elf *elf, struct elf_file *file,
   Elf_Scn *table = found.all != NULL ? found.all : found.dynamic;
   file->has_table = table != NULL;
   file->is_dynamic_only = found.all == NULL && table != NULL;
-  if (table != NULL) read_table(elf, table, sink, context);
+  if (table != NULL) read_table(elf, table, file, sink, context);
   return ELF_DONE;
 }
 

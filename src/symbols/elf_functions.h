@@ -20,6 +20,7 @@ struct elf_file {
   unsigned machine;      /* EM_X86_64 … */
   uint64_t entry_offset; /* of the first instruction; 0 when there is none */
   int is_go;             /* it was made by Go's toolchain */
+  int has_unwinding;     /* exceptions may pass through its functions */
   int has_table;         /* there is a table of symbols, maybe an empty one */
   int is_dynamic_only;   /* of the exported functions only */
 };

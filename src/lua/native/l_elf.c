@@ -42,7 +42,8 @@ static int fail_open(lua_State *L, const char *path) {
 The functions that a file's symbol table names, aliases too.
 @function native.elf_functions
 @tparam string path
-@treturn ?table `bits machine entry_offset is_go has_table is_dynamic_only`,
+@treturn ?table `bits machine entry_offset is_go has_unwinding
+ has_table is_dynamic_only`,
  and the lists `names offsets addresses sizes`
 @treturn ?string message
 @treturn ?string code `not_found permission unavailable malformed`
@@ -70,6 +71,7 @@ static int elf_functions(lua_State *L) {
   aux_set_integer(L, "machine", file.machine);
   aux_set_unsigned(L, "entry_offset", file.entry_offset);
   aux_set_boolean(L, "is_go", file.is_go);
+  aux_set_boolean(L, "has_unwinding", file.has_unwinding);
   aux_set_boolean(L, "has_table", file.has_table);
   aux_set_boolean(L, "is_dynamic_only", file.is_dynamic_only);
   return 1;

@@ -9,6 +9,7 @@
 
 static const char *const kinds[] = {"user", "kernel", "tracepoint", "event",
                                     NULL};
+static const char *const roles[] = {"entry", "return", "end", NULL};
 static const char *const rungs[] = {"many", "link", "program", NULL};
 
 /* The list at a stack index as an array, which is left on the stack. */
@@ -26,7 +27,7 @@ static uint64_t *numbers(lua_State *L, int list, uint32_t n) {
 Attaches one program to many functions.
 @function run:attach_many
 @tparam string kind "user" or "kernel"
-@tparam boolean is_return
+@tparam string role "entry", "return" (behind it), "end" (at the instruction)
 @tparam ?string path of the file
 @tparam {integer,...} places offsets in the file, or addresses
 @tparam {integer,...} ids
@@ -37,7 +38,8 @@ int probe_attach_many(lua_State *L) {
   enum attach_kind kind = (enum attach_kind)luaL_checkoption(L, 2, NULL,
                                                              kinds);
   struct attach_many many = {0};
-  many.is_return = lua_toboolean(L, 3);
+  enum run_role role = (enum run_role)luaL_checkoption(L, 3, NULL, roles);
+  many.is_return = role == ROLE_RETURN;
   many.path = luaL_optstring(L, 4, NULL);
   luaL_checktype(L, 5, LUA_TTABLE);
   luaL_checktype(L, 6, LUA_TTABLE);
@@ -49,19 +51,24 @@ int probe_attach_many(lua_State *L) {
   many.n = (uint32_t)n;
   many.places = numbers(L, 5, many.n);
   many.cookies = numbers(L, 6, many.n);
-  int status = run_attach_many(r, kind, &many);
+  int status = run_attach_many(r, kind, role, &many);
   if (status < 0) return probe_fail(L, status, NULL);
   lua_pushboolean(L, 1);
   return 1;
 }
 
+/* The option's place among 'words'. */
+static int choice(lua_State *L, int arg, const char *name,
+                  const char *const words[]) {
+  lua_pushstring(L, aux_opt_string(L, arg, name, words[0], NULL));
+  int found = luaL_checkoption(L, -1, NULL, words);
+  lua_pop(L, 1);
+  return found;
+}
+
 static void read_point(lua_State *L, int arg, struct attach_point *p) {
   luaL_checktype(L, arg, LUA_TTABLE);
-  const char *kind = aux_opt_string(L, arg, "kind", "user", NULL);
-  lua_pushstring(L, kind);
-  p->kind = (enum attach_kind)luaL_checkoption(L, -1, NULL, kinds);
-  lua_pop(L, 1);
-  p->is_return = aux_opt_boolean(L, arg, "is_return", 0);
+  p->kind = (enum attach_kind)choice(L, arg, "kind", kinds);
   p->name = aux_opt_string(L, arg, "name", "", NULL);
   p->offset = (uint64_t)aux_opt_integer(L, arg, "offset", 0);
   p->type = (uint32_t)aux_opt_integer(L, arg, "type", 0);
@@ -75,8 +82,7 @@ static void read_point(lua_State *L, int arg, struct attach_point *p) {
 Attaches to one place.
 @function run:attach_one
 @tparam string rung "link" or "program"
-@tparam table point `kind` ("user kernel tracepoint event"), `is_return`,
- `name` (path or name), `offset`, `type config rate is_rate cpu`
+@tparam table point `kind` ("user kernel tracepoint event"), `role`, `name` (path or name), `offset`, `type config rate is_rate cpu`
 @tparam integer id
 @treturn boolean true; or nil, message, code, errno
 */
@@ -86,9 +92,11 @@ int probe_attach_one(lua_State *L) {
   int rung = luaL_checkoption(L, 2, NULL, rungs);
   luaL_argcheck(L, rung != RUN_MANY, 2, "not for one place");
   read_point(L, 3, &point);
+  enum run_role role = (enum run_role)choice(L, 3, "role", roles);
+  point.is_return = role == ROLE_RETURN;
   uint32_t id = (uint32_t)luaL_checkinteger(L, 4);
   luaL_argcheck(L, id < r->want.functions, 4, "no such function");
-  int status = run_attach_one(r, (enum run_rung)rung, &point, id);
+  int status = run_attach_one(r, (enum run_rung)rung, role, &point, id);
   if (status < 0) return probe_fail(L, status, NULL);
   lua_pushboolean(L, 1);
   return 1;
