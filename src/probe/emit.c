@@ -70,6 +70,8 @@ static void keep_start(struct code *c, const struct emit *e) {
   code_store(c, BPF_W, CODE_FRAME, AT_START + 8, 1);
   code_load(c, BPF_W, 1, CODE_FRAME, AT_ROW_KEY + 8);
   code_store(c, BPF_W, CODE_FRAME, AT_START + 12, 1);
+  code_load(c, BPF_DW, 1, CODE_FRAME, AT_ROW_KEY + 16);
+  code_store(c, BPF_DW, CODE_FRAME, AT_START + 16, 1);
   code_call(c, NOW);
   code_store(c, BPF_DW, CODE_FRAME, AT_START, 0);
   update(c, e->maps->fd[MAP_STARTS], AT_START_KEY, AT_START, ANY);
@@ -108,6 +110,8 @@ static void recall_start(struct code *c, const struct emit *e) {
   code_move(c, 1, 7);
   code_compute_by(c, BPF_RSH, 1, 32);
   code_store(c, BPF_W, CODE_FRAME, AT_ROW_KEY + 12, 1);
+  code_load(c, BPF_DW, 1, 0, 16);
+  code_store(c, BPF_DW, CODE_FRAME, AT_ROW_KEY + 16, 1);
   int arg = (int)offsetof(struct probe_start, arg);
   for (int i = 0; i < (int)maps_arg_size(e->want); i += 8) {
     code_load(c, BPF_DW, 1, 0, arg + i);

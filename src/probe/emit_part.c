@@ -15,7 +15,7 @@ static const int args_at[] = {0, 8, 16, 24, 32, 40};
 /* Numbers of the kernel's helpers. */
 enum {
   LOOKUP = 1, NOW = 5, PID_TGID = 14, GET_STACKID = 27,
-  READ_USER_TEXT = 114, READ_KERNEL_TEXT = 115, NS_PID_TGID = 120,
+  READ_USER = 112, READ_USER_TEXT = 114, READ_KERNEL_TEXT = 115, NS_PID_TGID = 120,
   RING_OUTPUT = 130, ATTACH_COOKIE = 174
 };
 
@@ -198,6 +198,22 @@ static void stack_id(struct code *c, const struct emit *e, int flags) {
   code_here(c, good);
 }
 
+/*
+** At a function's first instruction its caller has no frame of its own yet,
+** so that a walk by frame pointers leaves the caller out. It is where the
+** stack pointer points to; kernels before 6.11 do not look there.
+*/
+static void find_caller(struct code *c, const struct emit *e) {
+  int caller = AT_ROW_KEY + (int)offsetof(struct probe_row_key, caller);
+  code_store_value(c, BPF_DW, CODE_FRAME, caller, 0);
+  if (RETURN_SHIFT == 0 || !e->has_call || e->in_kernel
+      || !e->want->user_stacks) return;
+  code_frame(c, 1, caller);
+  code_set(c, 2, 8);
+  code_load(c, BPF_DW, 3, 6, SP_AT);
+  code_call(c, READ_USER);
+}
+
 void part_stacks(struct code *c, const struct emit *e) {
   int user = AT_ROW_KEY + (int)offsetof(struct probe_row_key, user);
   int kernel = AT_ROW_KEY + (int)offsetof(struct probe_row_key, kernel);
@@ -215,6 +231,7 @@ void part_stacks(struct code *c, const struct emit *e) {
   code_move(c, 1, 7);
   code_compute_by(c, BPF_RSH, 1, 32);
   code_store(c, BPF_W, CODE_FRAME, tgid, 1);
+  find_caller(c, e);
 }
 
 void part_start_key(struct code *c, int lower) {
@@ -299,6 +316,9 @@ void part_hit(struct code *c, const struct emit *e, int is_return) {
   else
     code_store_value(c, BPF_DW, CODE_FRAME,
                      AT_HIT + (int)offsetof(struct probe_hit, latency), 0);
+  code_load(c, BPF_DW, 1, CODE_FRAME, AT_ROW_KEY + 16);
+  code_store(c, BPF_DW, CODE_FRAME,
+             AT_HIT + (int)offsetof(struct probe_hit, caller), 1);
   code_map(c, 1, e->maps->fd[MAP_HITS]);
   code_frame(c, 2, AT_HIT);
   code_set(c, 3, (int32_t)sizeof(struct probe_hit));

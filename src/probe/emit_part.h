@@ -11,11 +11,11 @@
 enum {
   AT_KEY = -8,             /* a key of 32 bits */
   AT_START_KEY = -32,      /* struct probe_start_key */
-  AT_ROW_KEY = -48,        /* struct probe_row_key */
-  AT_ROW = -72,            /* struct probe_row */
-  AT_START = -152,         /* struct probe_start */
-  AT_GROUP_KEY = -232,     /* struct probe_group_key */
-  AT_HIT = -272            /* struct probe_hit */
+  AT_ROW_KEY = -56,        /* struct probe_row_key */
+  AT_ROW = -80,            /* struct probe_row */
+  AT_START = -168,         /* struct probe_start */
+  AT_GROUP_KEY = -248,     /* struct probe_group_key */
+  AT_HIT = -296            /* struct probe_hit */
 };
 
 enum { JUMPS_MAX = 16 };

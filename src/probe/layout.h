@@ -57,6 +57,7 @@ struct probe_start {
   uint64_t ns;
   int32_t user;            /* stack id, or a negative errno */
   int32_t kernel;
+  uint64_t caller;
   uint8_t arg[ARG_TEXT];   /* 0, 8 or all bytes are there */
 };
 
@@ -65,6 +66,7 @@ struct probe_row_key {
   int32_t user;
   int32_t kernel;
   uint32_t tgid;
+  uint64_t caller;         /* where a user's function returns to, or 0 */
 };
 
 struct probe_row {
@@ -90,6 +92,7 @@ struct probe_hit {
   int32_t kernel;
   uint32_t is_return;
   uint64_t latency;        /* of a return */
+  uint64_t caller;
 };
 
 /*

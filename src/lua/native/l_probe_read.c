@@ -94,8 +94,8 @@ static int walk_next(struct walk *w, const void *key, void *next) {
 /***
 How often each function was hit with which stacks, in which process.
 @function run:rows
-@treturn {table,...} `id user kernel pid count returns total_ns`; the stacks
- are ids for `run:stack`, or negative error numbers
+@treturn {table,...} `id user kernel pid caller count returns total_ns`; the
+ stacks are ids for `run:stack`, or negative error numbers
 */
 int probe_rows(lua_State *L) {
   const struct run *r = probe_check(L);
@@ -106,7 +106,8 @@ int probe_rows(lua_State *L) {
   for (lua_Integer n = 0; walk_next(&w, &key, &next);) {
     key = next;
     if (bpfcall_lookup(w.map, &key, &row) != 0) continue;
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
+    aux_set_unsigned(L, "caller", key.caller);
     aux_set_integer(L, "id", key.function);
     aux_set_integer(L, "user", key.user);
     aux_set_integer(L, "kernel", key.kernel);

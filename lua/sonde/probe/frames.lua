@@ -1,0 +1,104 @@
+--- Stacks of a run as frames with names.
+-- @module sonde.probe.frames
+local frames = {}
+
+-- A function that was probed, as the frame where its probe was.
+local function own_frame(func)
+  return { type = func.kind == "user" and "user" or "kernel", name = func.name,
+    function_id = func.id, offset = 0, address = func.address or 0,
+    file = func.kind == "user" and func.binary or func.module or "" }
+end
+
+-- The addresses of a stack id; nil when there is no such stack.
+local function addresses(probe, id)
+  if id < 0 then return nil end
+  return probe.run:stack(id)
+end
+
+-- Which of the probed functions a frame is in, or -1.
+local function function_id(probe, frame)
+  if probe.by_place == nil then
+    probe.by_place = {}
+    for _, func in ipairs(probe.functions) do
+      if func.kind == "user" then
+        probe.by_place[("%s %d"):format(func.binary, func.address)] = func.id
+      elseif func.kind == "kernel" then
+        probe.by_place[func.name] = func.id
+      end
+    end
+  end
+  if frame.type == "kernel" then return probe.by_place[frame.name] or -1 end
+  return frame.start and probe.by_place[("%s %d"):format(frame.file, frame.start)] or -1
+end
+
+-- Addresses above the innermost one are where calls return to: the call is
+-- before that.
+local function resolved(probe, pid, kind, address, is_caller)
+  local key <const> = ("%s %d %d %s"):format(kind, pid, address, is_caller)
+  local frame = probe.frames_by_address[key]
+  if frame == nil then
+    local at <const> = is_caller and address - 1 or address
+    frame = kind == "user" and probe.resolver:user(probe.seen[pid], at)
+      or probe.resolver:kernel(at)
+    if is_caller then frame.address, frame.offset = address, frame.offset + 1 end
+    frame.function_id = function_id(probe, frame)
+    probe.frames_by_address[key] = frame
+  end
+  return frame
+end
+
+-- What a process that nobody had time to look at had mapped of the file that
+-- was probed: its function is at a known place there.
+local function guess(probe, func, pid, address)
+  if probe.seen[pid] or address == nil then return end
+  local start <const> = address - func.offset
+  probe.seen[pid] = { pid = pid, root = "", inner_pid = pid, is_guess = true, mappings = {
+    { from = start, to = start + (1 << 30), offset = 0, path = func.binary, file = "guess",
+      open = func.attach_path } } }
+end
+
+local function user_frames(probe, row, func)
+  local list <const>, cut = addresses(probe, row.user)
+  if list == nil then return {} end
+  local result = {}
+  if func.kind == "user" then
+    if not cut then guess(probe, func, row.pid, list[1]) end
+    result[1] = own_frame(func)
+    if not cut then table.remove(list, 1) end
+    if row.caller ~= 0 and list[1] ~= row.caller then table.insert(list, 1, row.caller) end
+  end
+  for _, address in ipairs(list) do
+    result[#result + 1] = resolved(probe, row.pid, "user", address, #result > 0)
+  end
+  return result
+end
+
+local function kernel_frames(probe, row, func)
+  local list <const> = addresses(probe, row.kernel) or {}
+  local result = {}
+  if func.kind == "tracepoint" then result[1] = own_frame(func) end
+  for i, address in ipairs(list) do
+    result[#result + 1] = resolved(probe, 0, "kernel", address, i > 1)
+  end
+  if func.kind == "kernel" then
+    local first <const> = result[1]
+    if first == nil or first.function_id ~= func.id then
+      table.insert(result, 1, own_frame(func))
+    end
+  end
+  return result
+end
+
+--- The frames of a row of stacks.
+-- @tparam Probe probe
+-- @tparam table row `id user kernel pid caller`
+-- @treturn {table,...} frames of the process, innermost first: `type name
+--   function_id` (-1 when it was not probed) `offset address file`
+-- @treturn {table,...} frames of the kernel
+function frames.of(probe, row)
+  probe.frames_by_address = probe.frames_by_address or {}
+  local func <const> = probe.functions[row.id + 1]
+  return user_frames(probe, row, func), kernel_frames(probe, row, func)
+end
+
+return frames

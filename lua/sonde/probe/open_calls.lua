@@ -1,0 +1,41 @@
+--- Calls that began and were not seen to return: those that still run, and
+-- those whose return the kernel left out.
+-- @module sonde.probe.open_calls
+local core <const> = require "sonde.c.core"
+
+local open_calls = {}
+
+-- The stack pointer of a thread that waits in the kernel; nil for one that runs.
+local function stack_pointer(pid, tid)
+  local text <const> = core.read_file(("/proc/%d/task/%d/syscall"):format(pid, tid))
+  local sp <const> = text and text:match(" (0x%x+) 0x%x+%s*$")
+  return sp and tonumber(sp) or nil
+end
+
+local function is_alive(pid, tid)
+  return core.read_file(("/proc/%d/task/%d/stat"):format(pid, tid)) ~= nil
+end
+
+--- Sorts open calls of a run: of a thread that is gone, or that is already above
+-- the call's frame, the return was missed. (The kernel follows 64 nested calls
+-- of probed functions, and none that end by an exception or longjmp.)
+-- @param run
+-- @treturn {[integer]=integer,...} calls in flight, by function id
+-- @treturn {[integer]=integer,...} missed returns, by function id
+function open_calls.sort(run)
+  local flying, missed, threads = {}, {}, {}
+  for _, call in ipairs(run:open_calls()) do
+    local thread = threads[call.tid]
+    if thread == nil then
+      thread = { alive = is_alive(call.pid, call.tid), sp = stack_pointer(call.pid, call.tid) }
+      threads[call.tid] = thread
+    end
+    local over <const> = not thread.alive or thread.sp ~= nil and call.sp ~= 0
+      and math.ult(call.sp, thread.sp)
+    local list <const> = over and missed or flying
+    list[call.id] = (list[call.id] or 0) + 1
+  end
+  return flying, missed
+end
+
+return open_calls

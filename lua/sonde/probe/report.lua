@@ -1,0 +1,350 @@
+--- What probes have counted: functions by hits and by latency, their stacks,
+-- groups, and what was lost.
+-- @module sonde.probe.report
+local frames <const> = require "sonde.probe.frames"
+local histogram <const> = require "sonde.probe.histogram"
+local open_calls <const> = require "sonde.probe.open_calls"
+
+local report = {}
+
+local EEXIST <const> = -17   -- the table of stacks had no place for it
+
+local Function <const> = {}
+Function.__index = Function
+
+local Report <const> = {}
+Report.__index = Report
+
+-- Figures that follow from what was counted.
+local function add_figures(measure)
+  if measure.histogram and measure.returns > 0 then
+    measure.mean_ns = (measure.total_ns + measure.returns // 2) // measure.returns
+    local function quantile(share)
+      return histogram.quantile(measure.histogram, share, measure.min_ns, measure.max_ns)
+    end
+    measure.p50_ns, measure.p90_ns = quantile(0.5), quantile(0.9)
+    measure.p99_ns = quantile(0.99)
+  end
+  return measure
+end
+
+local function function_of(self, run, func)
+  local made <const> = setmetatable(add_figures(run:measure(func.id)), Function)
+  made.id, made.type = func.id, func.kind == "user" and "user" or "kernel"
+  made.kind, made.name, made.raw = func.kind, func.name, func.raw or func.name
+  made.binary, made.offset, made.address = func.binary, func.offset, func.address
+  made.size, made.no_latency, made.lost = func.size, func.no_latency, 0
+  made.stacks, made.report = {}, self
+  return made
+end
+
+local function read_functions(self, probe)
+  local flying, missed = {}, {}
+  if self.latency then flying, missed = open_calls.sort(probe.run) end
+  for _, func in ipairs(probe.functions) do
+    local made <const> = function_of(self, probe.run, func)
+    if self.latency then
+      made.in_flight = flying[func.id] or 0
+      made.missed_returns = missed[func.id] or 0
+      if not made.no_latency then made.lost = made.missed_returns end
+    end
+    self.by_id[func.id] = made
+    self.all[#self.all + 1] = made
+  end
+end
+
+local function binary_of(probe, row)
+  local seen <const> = probe.seen[row.pid]
+  return seen and seen.program or nil
+end
+
+-- Stacks of several processes are one when their names are the same.
+local function key_of(user, kernel)
+  local parts = {}
+  for _, list in ipairs { user, kernel } do
+    for _, frame in ipairs(list) do
+      parts[#parts + 1] = ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset)
+    end
+    parts[#parts + 1] = "\2"
+  end
+  return table.concat(parts, "\1")
+end
+
+-- Counts of stacks on one side: collected, and those that found no place.
+local function count_side(counts, side, id, n)
+  if id >= 0 then
+    counts[side] = counts[side] + n
+  elseif id == EEXIST then
+    counts["lost_" .. side] = counts["lost_" .. side] + n
+    return n
+  end
+  return 0
+end
+
+local function add_stack(func, row, user, kernel, binary)
+  local key <const> = key_of(user, kernel)
+  local stack = func.stacks[key]
+  if stack == nil then
+    stack = { count = 0, total_ns = 0, returns = 0, user = user, kernel = kernel, binary = binary,
+      pids = {}, func = func }
+    func.stacks[key] = stack
+    func.stacks[#func.stacks + 1] = stack
+  end
+  stack.count = stack.count + row.count
+  if row.returns then
+    stack.returns = stack.returns + row.returns
+    stack.total_ns = stack.total_ns + row.total_ns
+  end
+  stack.pids[row.pid] = (stack.pids[row.pid] or 0) + row.count
+end
+
+local function by_count(a, b)
+  if a.count ~= b.count then return a.count > b.count end
+  return a.order < b.order
+end
+
+local function read_stacks(self, probe)
+  local rows <const> = probe.run:rows()
+  table.sort(rows, function(a, b)
+    if a.id ~= b.id then return a.id < b.id end
+    if a.count ~= b.count then return a.count > b.count end
+    if a.pid ~= b.pid then return a.pid < b.pid end
+    if a.user ~= b.user then return a.user < b.user end
+    return a.kernel < b.kernel
+  end)
+  for _, row in ipairs(rows) do
+    local func <const> = self.by_id[row.id]
+    local user, kernel = frames.of(probe, row)
+    add_stack(func, row, user, kernel, binary_of(probe, row))
+    func.lost = func.lost + count_side(self.counts, "user", row.user, row.count)
+    func.lost = func.lost + count_side(self.counts, "kernel", row.kernel, row.count)
+  end
+  for _, func in ipairs(self.all) do
+    for i, stack in ipairs(func.stacks) do stack.order = i end
+    table.sort(func.stacks, by_count)
+    for _, stack in ipairs(func.stacks) do
+      stack.id = #self.stacks
+      self.stacks[stack.id + 1] = stack
+    end
+  end
+end
+
+local function read_groups(self, probe)
+  for _, group in ipairs(probe.run:groups()) do
+    local func <const> = self.by_id[group.id]
+    add_figures(group)
+    group.name, group.binary, group.func = func.name, func.binary, func
+    local seen <const> = group.pid and probe.seen[group.pid]
+    group.process = seen and seen.name or nil
+    self.groups[#self.groups + 1] = group
+  end
+  table.sort(self.groups, function(a, b)
+    if a.count ~= b.count then return a.count > b.count end
+    if a.id ~= b.id then return a.id < b.id end
+    if a.pid ~= b.pid then return (a.pid or 0) < (b.pid or 0) end
+    if a.tid ~= b.tid then return (a.tid or 0) < (b.tid or 0) end
+    return tostring(a.arg) < tostring(b.arg)
+  end)
+end
+
+-- What was lost, by cause, as text for people too.
+local MEANINGS <const> = {
+  { "rows", "hits whose stack had no place to be counted", "max_stacks" },
+  { "starts", "calls whose beginning had no place to be kept", "max_calls" },
+  { "groups", "hits whose group had no place to be counted", "max_groups" },
+  { "hits", "single hits that were not fetched in time", "max_hits" },
+  { "skipped", "hits that the kernel left out, as a probe of ours ran there already" },
+}
+
+local function read_losses(self, probe)
+  self.lost = probe.run:lost()
+  self.lost.user_stacks, self.lost.kernel_stacks = self.counts.lost_user, self.counts.lost_kernel
+  self.lost.returns = 0
+  for _, func in ipairs(self.all) do
+    if not func.no_latency then
+      self.lost.returns = self.lost.returns + (func.missed_returns or 0)
+    end
+  end
+end
+
+--- Builds the report of probes that are stopped.
+-- @tparam Probe probe
+-- @treturn Report `duration_ns`, `latency`, `groups`, `failed` (list of `func role
+--   message errno`), `lost` (by cause), `warnings`
+function report.of(probe)
+  local self <const> = setmetatable({
+    duration_ns = probe.duration_ns, started_at = probe.started_at,
+    latency = probe.opts.latency or false, has_stacks = probe.opts.stacks or false, by_id = {},
+    all = {}, stacks = {}, groups = {}, failed = probe.failed, warnings = probe.warnings,
+    rung = probe.rung, counts = { user = 0, kernel = 0, lost_user = 0, lost_kernel = 0 },
+  }, Report)
+  read_functions(self, probe)
+  if self.has_stacks then read_stacks(self, probe) end
+  read_groups(self, probe)
+  read_losses(self, probe)
+  return self
+end
+
+--- A function by its id.
+-- @tparam integer id
+-- @treturn ?Function `id type kind name raw binary count`, with latency `returns
+--   mean_ns min_ns max_ns p50_ns p90_ns p99_ns total_ns histogram in_flight
+--   missed_returns`, `lost`; nil when there is no such id
+function Report:func(id)
+  return self.by_id[id]
+end
+
+local function sorted(self, all, better)
+  local list = {}
+  for _, func in ipairs(self.all) do
+    if all or func.count > 0 then list[#list + 1] = func end
+  end
+  table.sort(list, function(a, b)
+    local x <const>, y <const> = better(a), better(b)
+    if x ~= y then return x > y end
+    if a.count ~= b.count then return a.count > b.count end
+    return a.id < b.id
+  end)
+  return list
+end
+
+--- The functions, the most hit first.
+-- @tparam ?boolean all also those that were not hit
+-- @treturn {Function,...}
+function Report:functions(all)
+  return sorted(self, all, function(func) return func.count end)
+end
+
+--- The functions, those of the longest calls first.
+-- @tparam ?boolean all also those that were not hit
+-- @treturn {Function,...}
+function Report:functions_by_latency(all)
+  return sorted(self, all, function(func) return func.mean_ns or -1 end)
+end
+
+-- What a program had the kernel do: the hits of each of the kernel's functions
+-- that came from it.
+local function shares_of(func)
+  local shares = {}
+  for _, stack in ipairs(func.stacks) do
+    if stack.binary and #stack.user > 0 then
+      local share = shares[stack.binary]
+      if share == nil then
+        share = { count = 0, returns = 0, total_ns = 0 }
+        shares[stack.binary], shares[#shares + 1] = share, stack.binary
+      end
+      share.count = share.count + stack.count
+      share.returns = share.returns + stack.returns
+      share.total_ns = share.total_ns + stack.total_ns
+    end
+  end
+  return shares
+end
+
+-- Lists by binary, in the order in which binaries come up.
+local function per_binary(list)
+  local groups, at = {}, {}
+  local function add(binary, func)
+    local group = at[binary]
+    if group == nil then
+      group = { binary = binary, functions = {} }
+      at[binary], groups[#groups + 1] = group, group
+    end
+    group.functions[#group.functions + 1] = func
+  end
+  for _, func in ipairs(list) do
+    add(func.binary, func)
+    if func.kind ~= "user" then
+      local shares <const> = shares_of(func)
+      for _, binary in ipairs(shares) do
+        local share <const> = shares[binary]
+        local mean <const> = share.returns > 0 and share.total_ns // share.returns or nil
+        add(binary, setmetatable({ count = share.count, returns = share.returns,
+          total_ns = share.total_ns, mean_ns = mean }, { __index = func }))
+      end
+    end
+  end
+  return groups
+end
+
+--- The functions of each binary, the most hit first. A function of the kernel
+-- is also listed below each program that it worked for, with the hits and the
+-- mean of that one, when stacks were taken.
+-- @treturn {table,...} `binary`, `functions`
+function Report:by_hits()
+  return per_binary(self:functions())
+end
+
+--- The same in order of latency.
+-- @treturn {table,...}
+function Report:by_latency()
+  return per_binary(self:functions_by_latency())
+end
+
+--- How many stacks were collected and lost, on each side.
+-- @treturn table `user kernel lost_user lost_kernel`
+function Report:stack_counts()
+  return self.counts
+end
+
+--- A stack by its id.
+-- @tparam integer id
+-- @treturn ?table `id count returns total_ns user kernel binary pids func`; the
+--   frames are innermost first: `type name function_id offset address file`
+function Report:stack(id)
+  return self.stacks[id + 1]
+end
+
+--- What was lost, in words.
+-- @treturn {string,...}
+function Report:losses()
+  local list = {}
+  local function add(n, what, option)
+    if n > 0 then
+      list[#list + 1] = ("%d %s%s"):format(n, what,
+        option and (" (%s)"):format("--" .. option:gsub("_", "-")) or "")
+    end
+  end
+  add(self.lost.user_stacks, "user stacks that had no place in the table", "max_stacks")
+  add(self.lost.kernel_stacks, "kernel stacks that had no place in the table", "max_stacks")
+  for _, row in ipairs(MEANINGS) do add(self.lost[row[1]] or 0, row[2], row[3]) end
+  add(self.lost.returns, "returns that the kernel did not show")
+  return list
+end
+
+--- The stacks of a function, the most hit first.
+-- @treturn {table,...} as of `Report:stack`
+function Function:stacks_by_hits()
+  return table.move(self.stacks, 1, #self.stacks, 1, {})
+end
+
+--- One of its stacks, by id.
+-- @tparam integer id
+-- @treturn ?table
+function Function:stack(id)
+  local stack <const> = self.report:stack(id)
+  return stack and stack.func == self and stack or nil
+end
+
+function Function:__tostring()
+  return ("%s: %d hits"):format(self.name, self.count)
+end
+
+--- All of it as a profile, for every report and format there is.
+-- @treturn Profile sample types `hits count`, with latency `time nanoseconds`
+function Report:profile()
+  return require("sonde.probe.profile").of(self)
+end
+
+--- The graph of calls for Graphviz, as utrace draws it.
+-- @treturn string
+function Report:graph()
+  return require("sonde.probe.graph").of(self)
+end
+
+function Report:__tostring()
+  return ("report of probes: %d functions hit in %.3f s"):format(#self:functions(),
+    self.duration_ns / 1e9)
+end
+
+return report
