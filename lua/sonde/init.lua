@@ -75,6 +75,17 @@ function sonde.target(what)
   return require("sonde.targets").open(what)
 end
 
+--- Probes: how often functions are called, how long they take, and from where.
+-- @tparam table opts `binary process functions kernel tracepoint perf latency
+--   stacks by arg …`; see `sonde.probe.options`
+-- @treturn ?Probe runs until `probe:stop()`, which gives the report
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function sonde.probe(opts)
+  return require("sonde.probe").start(opts)
+end
+
 --- Writes a stretch of time of a trace as a smaller trace.
 -- @param from as for `sonde.open`
 -- @tparam string path of the result

@@ -15,7 +15,8 @@ static const int args_at[] = {0, 8, 16, 24, 32, 40};
 /* Numbers of the kernel's helpers. */
 enum {
   LOOKUP = 1, NOW = 5, PID_TGID = 14, GET_STACKID = 27,
-  READ_USER = 112, READ_USER_TEXT = 114, READ_KERNEL_TEXT = 115, NS_PID_TGID = 120,
+  READ_USER = 112, READ_USER_TEXT = 114, READ_KERNEL_TEXT = 115,
+  NS_PID_TGID = 120,
   RING_OUTPUT = 130, ATTACH_COOKIE = 174
 };
 

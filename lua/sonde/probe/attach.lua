@@ -124,9 +124,8 @@ function Attacher:try_many(list, kind, path)
 end
 
 -- Places of one kind, file and direction.
-function Attacher:group(list, kind, path)
-  if #list == 0 then return end
-  if not self:try_many(list, kind, path) then self:each(list) end
+function Attacher:group(list)
+  if not self:try_many(list, list.kind, list.path) then self:each(list) end
 end
 
 -- The places where calls of a function end, or nil and why none is probed.
@@ -184,14 +183,14 @@ function Attacher:returns(functions)
     end
     return list
   end
-  for _, group in ipairs(groups_of(functions, make)) do self:group(group, group.kind, group.path) end
+  for _, group in ipairs(groups_of(functions, make)) do self:group(group) end
 end
 
 function Attacher:entries(functions)
   local function make(func)
     return is_function(func) and { entry_of(func) } or nil
   end
-  for _, group in ipairs(groups_of(functions, make)) do self:group(group, group.kind, group.path) end
+  for _, group in ipairs(groups_of(functions, make)) do self:group(group) end
 end
 
 -- An event is on each processor; a hit on any is one of the same event.

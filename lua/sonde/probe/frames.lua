@@ -1,5 +1,7 @@
 --- Stacks of a run as frames with names.
 -- @module sonde.probe.frames
+local user <const> = require "sonde.probe.user"
+
 local frames = {}
 
 -- A function that was probed, as the frame where its probe was.
@@ -39,7 +41,7 @@ local function resolved(probe, pid, kind, address, is_caller)
   if frame == nil then
     local at <const> = is_caller and address - 1 or address
     frame = kind == "user" and probe.resolver:user(probe.seen[pid], at)
-      or probe.resolver:kernel(at)
+      or probe.resolver.kernel(at)
     if is_caller then frame.address, frame.offset = address, frame.offset + 1 end
     frame.function_id = function_id(probe, frame)
     probe.frames_by_address[key] = frame
@@ -65,7 +67,8 @@ local function user_frames(probe, row, func)
     if not cut then guess(probe, func, row.pid, list[1]) end
     result[1] = own_frame(func)
     if not cut then table.remove(list, 1) end
-    if row.caller ~= 0 and list[1] ~= row.caller then table.insert(list, 1, row.caller) end
+    local there <const> = list[1] == row.caller and user.is_known_entry(func)
+    if row.caller ~= 0 and not there then table.insert(list, 1, row.caller) end
   end
   for _, address in ipairs(list) do
     result[#result + 1] = resolved(probe, row.pid, "user", address, #result > 0)

@@ -16,14 +16,13 @@ local function is_alive(pid, tid)
   return core.read_file(("/proc/%d/task/%d/stat"):format(pid, tid)) ~= nil
 end
 
---- Sorts open calls of a run: of a thread that is gone, or that is already above
--- the call's frame, the return was missed. (The kernel follows 64 nested calls
--- of probed functions, and none that end by an exception or longjmp.)
+--- Calls of a run that are in flight. Of a thread that is gone, or that is
+-- already above the call's frame, the return was missed: the kernel follows 64
+-- nested calls of probed functions, and none that end by an exception or longjmp.
 -- @param run
--- @treturn {[integer]=integer,...} calls in flight, by function id
--- @treturn {[integer]=integer,...} missed returns, by function id
-function open_calls.sort(run)
-  local flying, missed, threads = {}, {}, {}
+-- @treturn {[integer]=integer,...} how many, by function id
+function open_calls.in_flight(run)
+  local flying, threads = {}, {}
   for _, call in ipairs(run:open_calls()) do
     local thread = threads[call.tid]
     if thread == nil then
@@ -32,10 +31,9 @@ function open_calls.sort(run)
     end
     local over <const> = not thread.alive or thread.sp ~= nil and call.sp ~= 0
       and math.ult(call.sp, thread.sp)
-    local list <const> = over and missed or flying
-    list[call.id] = (list[call.id] or 0) + 1
+    if not over then flying[call.id] = (flying[call.id] or 0) + 1 end
   end
-  return flying, missed
+  return flying
 end
 
 return open_calls

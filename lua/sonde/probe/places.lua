@@ -109,8 +109,8 @@ end
 function places.tracepoint(name)
   local category, event = name:match("^([%w_-]+)[:/]([%w_-]+)$")
   if category == nil then
-    return nil, ("tracepoint '%s': give it as CATEGORY:NAME, as in sched:sched_switch"):format(name),
-      "not_found"
+    return nil, ("tracepoint '%s': give it as CATEGORY:NAME, as in sched:sched_switch"):
+      format(name), "not_found"
   end
   local folder <const> = root()
   if folder == nil then return no_tracefs(name) end

@@ -39,13 +39,12 @@ local function function_of(self, run, func)
 end
 
 local function read_functions(self, probe)
-  local flying, missed = {}, {}
-  if self.latency then flying, missed = open_calls.sort(probe.run) end
+  local flying <const> = self.latency and open_calls.in_flight(probe.run) or {}
   for _, func in ipairs(probe.functions) do
     local made <const> = function_of(self, probe.run, func)
     if self.latency then
       made.in_flight = flying[func.id] or 0
-      made.missed_returns = missed[func.id] or 0
+      made.missed_returns = math.max(0, made.count - made.returns - made.in_flight)
       if not made.no_latency then made.lost = made.missed_returns end
     end
     self.by_id[func.id] = made

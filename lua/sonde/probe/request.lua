@@ -93,8 +93,8 @@ end
 
 local GO_LATENCY <const> = "%s is a Go program: its runtime moves stacks and checks the return"
   .. " addresses on them, so no function's latency is taken; counts and stacks are"
-local NARROW_LATENCY <const> = "%s is a 32-bit program: its latencies and arguments cannot be taken;"
-  .. " counts and stacks can"
+local NARROW_LATENCY <const> = "%s is a 32-bit program: its latencies and arguments cannot be"
+  .. " taken; counts and stacks can"
 
 local function check_file(file, shown, opts)
   if file.is_go and opts.latency then

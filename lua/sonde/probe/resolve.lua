@@ -41,7 +41,7 @@ end
 local function perf_map(seen)
   local list = {}
   local path <const> = ("%s/tmp/perf-%d.map"):format(seen.root, seen.inner_pid)
-  local text <const> = core.read_file(path, 256 << 20)
+  local text <const> = core.read_file(path, 16 << 20)
   for from, size, name in (text or ""):gmatch("(%x+) (%x+) ([^\n]+)\n") do
     list[#list + 1] = { from = tonumber(from, 16), size = tonumber(size, 16), name = name,
       order = #list }
@@ -108,7 +108,7 @@ end
 --- The function of the kernel that an address is in.
 -- @tparam integer address
 -- @treturn table as of `user`
-function Resolver:kernel(address)
+function Resolver.kernel(address)
   local name, offset, module = kernel.resolve(address)
   return frame("kernel", name or resolve.NOT_FOUND, address, offset, module or "")
 end

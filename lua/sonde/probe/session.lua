@@ -233,7 +233,7 @@ end
 -- @tparam integer address
 -- @treturn table as of `resolve_user`
 function Probe:resolve_kernel(address)
-  return self.resolver:kernel(address)
+  return self.resolver.kernel(address)
 end
 
 --- Takes the probes back and says what they counted. Later calls give the same.
@@ -241,7 +241,7 @@ end
 function Probe:stop()
   if self.report then return self.report end
   self.run:disable()
-  self.duration_ns = loop.now() - self.began
+  self.duration_ns = math.floor(loop.now() - self.began)
   self:look()
   self.report = require("sonde.probe.report").of(self)
   self.run:close()

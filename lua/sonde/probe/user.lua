@@ -128,6 +128,20 @@ end
 
 local X86_64 <const> = 62
 
+local PUSH_FRAME <const>, ENDBR <const> = "\x55", "\xf3\x0f\x1e\xfa"
+
+--- Does the kernel add the caller to a stack that is taken at the function's
+-- entry? Since Linux 6.11 it does, of functions that begin in a way it knows.
+-- @tparam table func of `user.find`
+-- @treturn boolean
+function user.is_known_entry(func)
+  if func.known_entry == nil then
+    local code <const> = code_of(func.path, { offset = func.offset, size = 4 }) or ""
+    func.known_entry = code:sub(1, 1) == PUSH_FRAME or code == ENDBR
+  end
+  return func.known_entry
+end
+
 --- Where a function ends: its return instructions, for where a changed return
 -- address would do harm.
 -- @tparam table func of `user.find`

@@ -82,7 +82,8 @@ static void read_point(lua_State *L, int arg, struct attach_point *p) {
 Attaches to one place.
 @function run:attach_one
 @tparam string rung "link" or "program"
-@tparam table point `kind` ("user kernel tracepoint event"), `role`, `name` (path or name), `offset`, `type config rate is_rate cpu`
+@tparam table point `kind` ("user kernel tracepoint event"), `role`, `name`
+ (path or name), `offset`, `type config rate is_rate cpu`
 @tparam integer id
 @treturn boolean true; or nil, message, code, errno
 */
