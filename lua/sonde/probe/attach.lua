@@ -10,6 +10,8 @@ local attach = {}
 -- 5.18 for the kernel's), a link for each (5.15), a program for each.
 attach.RUNGS = { "many", "link", "program" }
 
+local ENOENT <const>, SOFTWARE <const> = 2, 1
+
 local Attacher <const> = {}
 Attacher.__index = Attacher
 
@@ -208,6 +210,9 @@ function Attacher:event(func)
   end
   if done then
     self.attached = self.attached + 1
+  elseif number == ENOENT and func.type ~= SOFTWARE then
+    fail(self, func, "entry", "this machine has no such counter (virtual machines often have none);"
+      .. " cpu-clock needs none", number)
   else
     fail(self, func, "entry", message .. verdict(self.run), number)
   end

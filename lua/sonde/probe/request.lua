@@ -59,9 +59,11 @@ function Request:add_file(path, shown, pid)
 end
 
 function Request:find_processes(words)
+  local is_known = {}
   for _, word in ipairs(words or {}) do
-    for _, pid in ipairs(check(processes.find(word))) do
-      if not self.pids[pid] then self.pids[pid], self.pids[#self.pids + 1] = true, pid end
+    for _, pid in ipairs((check(processes.find(word)))) do
+      if not is_known[pid] then self.pids[#self.pids + 1] = pid end
+      is_known[pid] = true
     end
   end
 end
@@ -132,7 +134,7 @@ end
 
 function Request:find_others(opts)
   if opts.kernel then
-    for _, func in ipairs(check(kernel.find(opts.kernel))) do self:add(func) end
+    for _, func in ipairs((check(kernel.find(opts.kernel)))) do self:add(func) end
   end
   for _, name in ipairs(opts.tracepoint or {}) do
     self:add((check(places.tracepoint(name))))
