@@ -3,22 +3,13 @@
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
 local json <const> = require "sonde.base.json"
+local options <const> = require "sonde.base.options"
 local text <const> = require "sonde.base.text"
 
 local ORDER <const> = {
   "schema", "time_s", "pid", "start", "name", "policy", "fired", "reason", "cost", "bytes",
   "duration_s",
 }
-
-local function args_of(args)
-  local given = {}
-  for _, word in ipairs(args.set or {}) do
-    local name, value = word:match "^([%w_]+)=(.*)$"
-    if name == nil then errors.usage(("--set: '%s' is not NAME=VALUE"):format(word)) end
-    given[name] = value
-  end
-  return given
-end
 
 -- Loads the policy that is named; says all that is wrong with it.
 local function load(args, env)
@@ -27,7 +18,7 @@ local function load(args, env)
     errors.usage(("which policy? sonde policy %s POLICY"):format(args.action), "sonde policy list")
   end
   local loaded, message, code, problems = policy.load(args.policy, { trust = args.trust,
-    args = args_of(args) })
+    args = require("sonde.cmd.policy_args").of(args) })
   if loaded then return loaded end
   for i = 1, #(problems or {}) - 1 do env:say(problems[i]) end
   errors.raise { message = problems and problems[#problems] or message,
@@ -152,15 +143,11 @@ return common.verb {
     { name = "policy", optional = true,
       help = "a file, or the name of one that comes with sonde" },
   },
-  options = {
+  options = options.join(require("sonde.cmd.policy_args").options, {
     { name = "replay", type = "path", argname = "TIMELINE",
       help = "with test: lines of time_s,pid,start,name,metric,value; - is stdin" },
-    { name = "set", type = "string", many = true, argname = "NAME=VALUE",
-      help = "set an argument of the policy; may be repeated" },
-    { name = "trust", type = "boolean",
-      help = "let the policy's code use os, io and require" },
     common.json,
-  },
+  }),
   examples = {
     "sonde policy list",
     "sonde policy explain cpu_spike --set cpu=50",

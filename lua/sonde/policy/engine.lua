@@ -19,14 +19,15 @@ Engine.__index = Engine
 --   `is_recorded` (facts of targets may be missing), `clock` (`wall_offset`
 --   nanoseconds from a sample's time to Unix time, `is_local`), `saved` (what
 --   `engine:save` gave), `fails` (called with policy and message when a
---   function of a policy fails)
+--   function of a policy fails), `may_act` (called with policy and key: true, or
+--   false and why not)
 -- @treturn Engine
 function engine.new(opts)
   local self <const> = setmetatable({
     policies = opts.policies, tell = opts.tell, is_recorded = opts.is_recorded or false,
     clock = opts.clock or { wall_offset = 0, is_local = false }, targets = {}, late = 0,
     fails = opts.fails or function(policy, message) policy.stopped = message end,
-    saved = opts.saved or {}, accounts = {},
+    saved = opts.saved or {}, accounts = {}, may_act = opts.may_act, shared = {},
   }, Engine)
   for _, policy in ipairs(self.policies) do
     local kept <const> = self.saved[policy.name]
@@ -59,6 +60,17 @@ local function subscribe(target, rule)
   if rule.instance.is_called then target.called[#target.called + 1] = rule end
 end
 
+-- What processes of one name do together: of one that crashes again and again
+-- each is another process.
+local function shared_by_name(self, policy, name)
+  local of_policy <const> = self.shared[policy] or {}
+  self.shared[policy] = of_policy
+  local one <const> = of_policy[name] or { instance = trigger.new(policy.trigger),
+    account = limits.account(policy.limits) }
+  of_policy[name] = one
+  return one.instance, one.account
+end
+
 local function add_rule(self, target, policy, time)
   local rule <const> = { policy = policy, fired = 0, refused = nil }
   if policy.stopped then return end
@@ -69,8 +81,12 @@ local function add_rule(self, target, policy, time)
     return
   end
   local kept <const> = self.saved[policy.name]
-  rule.instance = trigger.new(policy.trigger)
-  rule.account = limits.account(policy.limits, kept and kept[target.key])
+  if policy.per == "name" then
+    rule.instance, rule.account = shared_by_name(self, policy, target.facts.name)
+  else
+    rule.instance = trigger.new(policy.trigger)
+    rule.account = limits.account(policy.limits, kept and kept[target.key])
+  end
   target.rules[#target.rules + 1] = rule
   subscribe(target, rule)
 end
@@ -108,6 +124,7 @@ local function fire(self, target, rule, time, why)
   local all <const> = self.accounts[rule.policy]
   local allowed, against = rule.account:allows(time)
   if allowed then allowed, against = all:allows_any(time, self.clock) end
+  if allowed and self.may_act then allowed, against = self.may_act(rule.policy, target.key) end
   if not allowed then return refuse(self, target, rule, time, why, against) end
   rule.account:count(time)
   all:count(time)
@@ -222,6 +239,21 @@ function Engine:finish()
   for key in pairs(self.targets) do keys[#keys + 1] = key end
   table.sort(keys)
   for _, key in ipairs(keys) do conclude_all(self, self.targets[key]) end
+end
+
+--- What a target's policies want to be told.
+-- @tparam string key
+-- @treturn table set of names; of a function of its trigger what the policy's
+--   `metrics` names
+-- @treturn {table,...} the policies that are about it
+function Engine:wants(key)
+  local wanted, policies = {}, {}
+  for _, rule in ipairs(self.targets[key].rules) do
+    policies[#policies + 1] = rule.policy
+    for _, channel in ipairs(rule.instance.channels) do wanted[channel] = true end
+    for _, name in ipairs(rule.policy.metrics) do wanted[name] = true end
+  end
+  return wanted, policies
 end
 
 --- What has to be remembered over a restart: by policy and target the times of

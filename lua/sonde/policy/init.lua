@@ -40,6 +40,10 @@ policy.fields = {
   { name = "trigger", type = "table", may_call = true, required = true, help = "when" },
   { name = "actions", type = "table", may_call = true, help = "what, in this order" },
   { name = "limits", type = "table", help = "how often, and how much" },
+  { name = "metrics", type = "string", many = true,
+    help = "figures that a trigger which is a function wants to see" },
+  { name = "per", type = "string", choices = { "process", "name" }, default = "process",
+    help = "whether processes of one name are looked at one by one or together" },
   { name = "interval", type = "duration", default = SECOND, min = SECOND // 10,
     max = 3600 * SECOND, help = "time between two samples" },
   { name = "trust", type = "boolean", help = "it needs os, io and require: its user has to agree" },
@@ -99,6 +103,7 @@ local function check_parts(data, problems)
   local fields <const> = check.fields(policy.fields, data, "policy", problems)
   if type(data) ~= "table" then return fields end
   local checked <const> = { summary = fields.summary, description = fields.description,
+    metrics = fields.metrics or {}, per = fields.per,
     interval = fields.interval or SECOND, calls = has_calls(data.trigger) }
   checked.targets = targets.check(fields.targets, "targets", problems)
   if data.trigger ~= nil then

@@ -75,6 +75,14 @@ function trigger.explain(checked)
   return checked.of.explain(checked.spec)
 end
 
+--- Visits a trigger and the triggers in it.
+-- @tparam table checked
+-- @tparam function visit
+function trigger.each(checked, visit)
+  visit(checked)
+  for _, part in ipairs(checked.spec.parts or {}) do trigger.each(part, visit) end
+end
+
 --- Waits in one target.
 -- @tparam table checked
 -- @treturn table an instance

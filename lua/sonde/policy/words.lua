@@ -24,10 +24,14 @@ function words.duration(ns)
   return table.concat(parts)
 end
 
---- An instant of a timeline, in seconds: "41s", "89.5s".
+-- Later than that it is no time since a beginning, but one of the clock.
+local CLOCK <const> = 100000000 * 1000000000
+
+--- An instant: in seconds of a timeline, "41s", "89.5s"; of the clock "13:05:07".
 -- @tparam integer ns
 -- @treturn string
 function words.instant(ns)
+  if ns > CLOCK then return os.date("%H:%M:%S", ns // 1000000000) end
   if ns % 1000000000 == 0 then return ns // 1000000000 .. "s" end
   return (("%.3f"):format(ns / 1e9):gsub("0+$", "")) .. "s"
 end

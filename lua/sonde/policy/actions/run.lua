@@ -44,22 +44,30 @@ local function keep(output, data)
   output.size = output.size + #data
 end
 
--- Starts it; an event of its status, and of its output's end.
-local function start(command, output)
-  local ended <const>, pipe <const> = loop.event(), uv.new_pipe(false)
+-- One of its two outputs; an event of its end.
+local function listen(pipe, output)
   local closed <const> = loop.event()
-  local handle, pid = uv.spawn(command[1], {
-    args = table.move(command, 2, #command, 1, {}), stdio = { nil, pipe, pipe }, detached = true,
-  }, loop.guard(function(code, signal) ended:set(signal ~= 0 and 128 + signal or code) end))
-  if handle == nil then
-    loop.close(pipe)
-    return nil, tostring(pid)
-  end
   pipe:read_start(loop.guard(function(message, data)
     if data then keep(output, data) end
     if data == nil or message then closed:set() end
   end))
-  return { handle = handle, pid = pid, pipe = pipe, ended = ended, closed = closed }
+  return closed
+end
+
+-- Starts it; an event of its status, and of its outputs' ends.
+local function start(command, output)
+  local ended <const> = loop.event()
+  local pipes <const> = { uv.new_pipe(false), uv.new_pipe(false) }
+  local handle, pid = uv.spawn(command[1], {
+    args = table.move(command, 2, #command, 1, {}), stdio = { nil, pipes[1], pipes[2] },
+    detached = true,
+  }, loop.guard(function(code, signal) ended:set(signal ~= 0 and 128 + signal or code) end))
+  if handle == nil then
+    for _, pipe in ipairs(pipes) do loop.close(pipe) end
+    return nil, tostring(pid)
+  end
+  return { handle = handle, pid = pid, pipes = pipes, ended = ended,
+    closed = { listen(pipes[1], output), listen(pipes[2], output) } }
 end
 
 -- Ends it and whatever it started: it leads a group of its own.
@@ -93,8 +101,11 @@ function run.run(spec)
   local done <const>, status <const> = child.ended:wait(loop.after(spec.timeout))
   if not done then stop(child) end
   -- Somebody it started may hold its output open: that is not waited for.
-  child.closed:wait(loop.after(GRACE // 20))
-  loop.close(child.pipe)
+  local late <const> = loop.after(GRACE // 20)
+  for i, pipe in ipairs(child.pipes) do
+    child.closed[i]:wait(late)
+    loop.close(pipe)
+  end
   loop.close(child.handle)
   if not done then
     return nil, ("%s did not end within %s"):format(spec.command[1],

@@ -115,7 +115,8 @@ occurrence.KINDS = {
       help = "any, failure, or a status such as 139" } },
     is_match = function(spec, value)
       local code <const> = tostring(value)
-      return spec.exit == "any" or spec.exit == code or spec.exit == "failure" and code ~= "0",
+      local failed <const> = code ~= "0" and code ~= "unknown"
+      return spec.exit == "any" or spec.exit == code or spec.exit == "failure" and failed,
         "status " .. code
     end,
     noun = function(spec)

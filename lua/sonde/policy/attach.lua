@@ -1,0 +1,88 @@
+--- What watches one target: the sources that its policies want.
+-- @module sonde.policy.attach
+local loop <const> = require "sonde.base.loop"
+local trigger <const> = require "sonde.policy.trigger"
+
+local attach = {}
+
+local SOURCES <const> = { "process", "counters", "events", "log", "file" }
+
+local Attachment <const> = {}
+Attachment.__index = Attachment
+
+local function specs_of(policies, key)
+  local list = {}
+  for _, policy in ipairs(policies) do
+    trigger.each(policy.trigger, function(checked)
+      if checked.of.key == key then list[#list + 1] = checked.spec end
+    end)
+  end
+  return list
+end
+
+local SPECS <const> = { events = "event", log = "log", file = "file" }
+
+-- Sources of a runtime are asked for in a task: the process may take its time,
+-- or never answer, and the others must not wait for it.
+local function open_one(self, module, wanted, opts)
+  local source, message = module.open(self.facts, wanted, function(name, value)
+    if not self.closed then self.feed(name, value) end
+  end, { interval = opts.interval, specs = specs_of(opts.policies, SPECS[module.name]) })
+  if source == nil then
+    opts.trouble(("%s: %s"):format(module.name, message))
+    return
+  end
+  if self.closed then return source:close() end
+  self.sources[#self.sources + 1] = source
+end
+
+local function keep_ring(self, opts)
+  for _, policy in ipairs(opts.policies) do
+    for _, one in ipairs(policy.actions) do
+      if one.name == "record" and one.spec.before and self.facts.runtime == "dotnet" then
+        local target, message = require("sonde.targets").open(self.facts.pid)
+        if target then
+          self.rings[policy], message = require("sonde.policy.recorder").keep(target, one.spec)
+        end
+        if message then opts.trouble("ring: " .. message) end
+        if self.closed and self.rings[policy] then self.rings[policy].close() end
+      end
+    end
+  end
+end
+
+--- Begins to watch a target.
+-- @tparam table facts
+-- @tparam table wanted set of names of samples
+-- @tparam function feed called with name and value
+-- @tparam table opts `policies` (that are about it), `interval`, `trouble` (called
+--   with a message)
+-- @treturn Attachment
+function attach.new(facts, wanted, feed, opts)
+  local self <const> = setmetatable({ facts = facts, feed = feed, sources = {}, rings = {} },
+    Attachment)
+  for _, name in ipairs(SOURCES) do
+    local module <const> = require("sonde.policy.source." .. name)
+    if module.offers(wanted, facts) then
+      loop.task(open_one, self, module, wanted, opts)
+    end
+  end
+  loop.task(keep_ring, self, opts)
+  return self
+end
+
+--- Reads what has to be read.
+-- @tparam integer now
+function Attachment:poll(now)
+  for _, source in ipairs(self.sources) do source:poll(now) end
+end
+
+--- Stops watching it.
+function Attachment:close()
+  self.closed = true
+  for _, source in ipairs(self.sources) do loop.task(source.close, source) end
+  for _, ring in pairs(self.rings) do loop.task(ring.close) end
+  self.sources, self.rings = {}, {}
+end
+
+return attach

@@ -1,0 +1,89 @@
+--- Figures of /proc: of every process, at nearly no cost.
+-- @module sonde.policy.source.process
+local proc <const> = require "sonde.process.proc"
+local usage <const> = require "sonde.process.usage"
+
+local process = { name = "process" }
+
+local SECOND <const> = 1000000000
+
+-- What is read, and by what name.
+local READ <const> = {
+  stat = proc.stat, memory = usage.memory, io = usage.io, switches = usage.switches,
+  descriptors = usage.descriptors,
+}
+
+-- What each figure is of what was read. A value that only grows is told as its
+-- growth a second.
+local FIGURES <const> = {
+  cpu = { read = "stat", field = "cpu_ns", grows = true, scale = 100 / SECOND },
+  threads = { read = "stat", field = "threads" },
+  memory = { read = "memory", field = "resident" },
+  virtual_memory = { read = "memory", field = "size" },
+  fds = { read = "descriptors" },
+  read_bytes = { read = "io", field = "read", grows = true },
+  write_bytes = { read = "io", field = "written", grows = true },
+  context_switches = { read = "switches", grows = true },
+}
+
+--- The names of its figures: `cpu` (percent of one processor), `memory`
+-- (resident bytes), `threads`, `fds`, `read_bytes` and so on.
+process.METRICS = {}
+for name in pairs(FIGURES) do process.METRICS[#process.METRICS + 1] = name end
+table.sort(process.METRICS)
+
+local Source <const> = {}
+Source.__index = Source
+
+--- Can it say something of these figures?
+-- @tparam table wanted set of names
+-- @treturn boolean
+function process.offers(wanted)
+  for name in pairs(wanted) do
+    if FIGURES[name] then return true end
+  end
+  return false
+end
+
+--- Opens it for a target.
+-- @tparam table facts `pid start`
+-- @tparam table wanted set of names
+-- @tparam function feed called with a name and its value
+-- @treturn table
+function process.open(facts, wanted, feed)
+  local names, sources = {}, {}
+  for _, name in ipairs(process.METRICS) do
+    if wanted[name] then
+      names[#names + 1] = name
+      sources[FIGURES[name].read] = true
+    end
+  end
+  return setmetatable({ facts = facts, names = names, sources = sources, feed = feed,
+    last = {} }, Source)
+end
+
+local function growth(self, name, value, now)
+  local last <const> = self.last[name]
+  self.last[name] = { value = value, at = now }
+  if last == nil or now <= last.at then return nil end
+  return (value - last.value) / ((now - last.at) / SECOND)
+end
+
+--- Reads the figures.
+-- @tparam integer now nanoseconds
+function Source:poll(now)
+  local read = {}
+  for source in pairs(self.sources) do read[source] = READ[source](self.facts.pid) end
+  for _, name in ipairs(self.names) do
+    local figure <const> = FIGURES[name]
+    local value = read[figure.read]
+    if value and figure.field then value = value[figure.field] end
+    if value and figure.grows then value = growth(self, name, value, now) end
+    if value then self.feed(name, figure.scale and value * figure.scale or value) end
+  end
+end
+
+function Source.close()
+end
+
+return process
