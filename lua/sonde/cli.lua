@@ -112,6 +112,7 @@ end
 -- Lua modules of Debian packages that the command may come to need.
 local PACKAGES <const> = {
   argparse = "lua-argparse", rex_pcre2 = "lua-rex-pcre2", luv = "lua-luv",
+  dkjson = "lua-dkjson",
 }
 
 -- The failure for a module that is not installed; nil for another error.

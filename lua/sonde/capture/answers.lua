@@ -1,0 +1,543 @@
+--- What a store can be asked beyond its rows, for every store alike: profiles of a
+-- window, groups, how a function or the number of goroutines went from checkpoint
+-- to checkpoint.
+-- A store brings `kinds fields query rows parts payload sums captures checkpoints`.
+-- @module sonde.capture.answers
+local core <const> = require "sonde.c.core"
+local errors <const> = require "sonde.base.errors"
+local fields <const> = require "sonde.capture.fields"
+local pattern <const> = require "sonde.base.pattern"
+
+local answers = {}
+
+-- The kind that somebody means who names none: the first that is there.
+local PREFERRED <const> = { "goprof", "stacks", "nettrace", "process_tree" }
+
+local function copy_of(opts)
+  local copy = {}
+  for name, value in pairs(opts or {}) do copy[name] = value end
+  return copy
+end
+
+-- Results of a part that may raise a failure of the world; mistakes in the
+-- question go on.
+local function guarded(work, ...)
+  local results <const> = table.pack(pcall(work, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local failure <const> = results[2]
+  if not errors.is_failure(failure) or failure.usage then error(failure, 0) end
+  return nil, failure.message, failure.code, failure.hint
+end
+
+-- The question in its form, with a kind.
+local function asked(self, opts)
+  local wanted <const> = copy_of(opts)
+  local kinds <const> = self:kinds()
+  local has = {}
+  for _, kind in ipairs(kinds) do has[kind] = true end
+  for _, kind in ipairs(PREFERRED) do
+    if has[kind] then wanted.kind = wanted.kind or kind end
+  end
+  wanted.kind = wanted.kind or kinds[1]
+  if wanted.kind == nil then
+    return nil, self.name .. ": the store has no records yet", "no_samples",
+      "sonde capture --help"
+  end
+  return self:query(wanted)
+end
+
+-- Iterators one behind the other.
+local function chained(list)
+  local i, current = 0, nil
+  return function()
+    while true do
+      local record = current and current()
+      if record then return record end
+      i = i + 1
+      if list[i] == nil then return nil end
+      current = list[i]()
+    end
+  end
+end
+
+--- Iterates over records, by time, without loading all.
+-- @function Store:records
+-- @tparam ?table opts `kind` (all when nil), `capture checkpoint last since before func
+--   sort limit`, and filters by field: a value, a list of values, `{ min =, max = }`
+-- @treturn ?function iterator of records; a failure while reading raises
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function records(self, opts)
+  opts = opts or {}
+  if opts.kind then
+    local q, message, code, hint = self:query(opts)
+    if q == nil then return nil, message, code, hint end
+    return self:rows(q)
+  end
+  local list = {}
+  for i, kind in ipairs(self:kinds()) do
+    local wanted <const> = copy_of(opts)
+    wanted.kind = kind
+    local q, message, code, hint = self:query(wanted)
+    if q == nil then return nil, message, code, hint end
+    list[i] = function() return self:rows(q) end
+  end
+  return chained(list)
+end
+
+-- Sample types of the parts, in the order in which they come; of one profile.
+local function types_of(self, q)
+  local by_profile, order = {}, {}
+  for part in self:parts(q) do
+    if part.sample_type then
+      local name <const> = part.profile or ""
+      local types = by_profile[name]
+      if types == nil then
+        types = { n = 0, parts = 0 }
+        by_profile[name], order[#order + 1] = types, name
+      end
+      types.parts = types.parts + 1
+      if types[part.sample_type] == nil then
+        types.n = types.n + 1
+        types[part.sample_type] = part.unit or ""
+        types[types.n] = { part.sample_type, part.unit or "" }
+      end
+    end
+  end
+  return by_profile, order
+end
+
+-- Of several profiles in a window: the one that has the view, else the first that
+-- people ask for.
+local PROFILES <const> = { "cpu", "heap", "goroutine", "allocs", "mutex", "block" }
+
+local function choose_profile(by_profile, order, view)
+  local rank = {}
+  for i, name in ipairs(PROFILES) do rank[name] = i end
+  table.sort(order, function(a, b)
+    local x <const>, y <const> = rank[a] or 100, rank[b] or 100
+    if x ~= y then return x < y end
+    return a < b
+  end)
+  for _, name in ipairs(order) do
+    if view == nil or by_profile[name][view] then return name end
+  end
+end
+
+-- A profile of frames and sums.
+local function build(types, following)
+  require "sonde.profile"
+  local profile <const> = core.profile_new { types = types }
+  for frames, sums in following do
+    local stack = {}
+    for i, frame in ipairs(frames) do
+      stack[i] = { name = frame.func, file = frame.file, line = frame.line }
+    end
+    profile:add(stack, sums)
+  end
+  return profile
+end
+
+-- What a profile shows, in words.
+local function filters_of(opts, more)
+  local words = {}
+  for name, value in pairs(opts) do
+    if name ~= "kind" and name ~= "view" and name ~= "now" and name ~= "limit"
+      and name ~= "sort" then
+      if type(value) == "table" then value = table.concat(value, ",") end
+      if name == "last" and math.type(value) == "integer" then
+        value = require("sonde.base.units").duration(value)
+      end
+      words[#words + 1] = ("%s=%s"):format(name, tostring(value))
+    end
+  end
+  table.sort(words)
+  table.insert(words, 1, more)
+  return words
+end
+
+local function name_it(self, profile, q, opts, view, more)
+  return profile:set_notes { view = view, name = self.name,
+    filters = filters_of(opts, ("kind=%s%s"):format(q.kind, more or "")) }
+end
+
+local function sum_of_goprof(self, q, opts)
+  local by_profile <const>, order <const> = types_of(self, q)
+  local chosen <const> = choose_profile(by_profile, order, opts.view)
+  if chosen == nil then
+    local names = {}
+    for _, name in ipairs(order) do
+      for _, type in ipairs(by_profile[name]) do names[#names + 1] = type[1] end
+    end
+    return nil, opts.view and #names > 0
+      and ("%s: no sample type '%s' (there are %s)"):format(self.name, opts.view,
+        table.concat(names, ", ")) or self.name .. ": no profile in this window", "no_samples"
+  end
+  local types <const>, slots = by_profile[chosen], {}
+  for i, type in ipairs(types) do slots[i] = type[1] end
+  if #order > 1 then
+    q.conditions[#q.conditions + 1] = { field = fields.find(q.fields, "profile"),
+      values = { chosen } }
+  end
+  local pairs_of = {}
+  for i, type in ipairs(types) do pairs_of[i] = { type[1], type[2] } end
+  local profile <const> = build(pairs_of, self:sums(q, "value", slots, "sample_type"))
+  local more = #order > 1 and (", profile=%s of %s"):format(chosen, table.concat(order, " ")) or ""
+  if types.parts > types.n then
+    more = ("%s, the sum of %d profiles"):format(more, types.parts // types.n)
+  end
+  return name_it(self, profile, q, opts, nil, more)
+end
+
+-- Dumps: how many goroutines or threads, and how long they have waited.
+local function sum_of_stacks(self, q, opts)
+  local view <const> = opts.view or "goroutine"
+  if view == "wait" then
+    local profile <const> = build({ { "wait", "minutes" } },
+      self:sums(q, "wait_minutes", { "wait" }))
+    return name_it(self, profile, q, opts, "wait")
+  end
+  if view ~= "goroutine" and view ~= "thread" and view ~= "count" then
+    return nil, ("%s: stacks have no view '%s' (goroutine, wait)"):format(self.name, view),
+      "no_samples"
+  end
+  local profile <const> = build({ { view, "count" } }, self:sums(q, "count", { view }))
+  return name_it(self, profile, q, opts, view)
+end
+
+-- The segments' own profiles, added up.
+local function sum_of_traces(self, q, opts)
+  local list = {}
+  for record in self:rows(q) do
+    if record.path then
+      local path <const> = record.path:sub(1, 1) == "/" and record.path
+        or self:directory() .. "/" .. record.path
+      local trace, message, code, hint = require("sonde").open(path)
+      if trace == nil then return nil, message, code, hint end
+      local profile
+      profile, message, code = trace:profile { view = opts.view }
+      if profile == nil then return nil, message, code end
+      list[#list + 1] = profile
+    end
+  end
+  if #list == 0 then return nil, self.name .. ": no segment in this window", "no_samples" end
+  if #list == 1 then return list[1] end
+  return require("sonde").merge(list)
+end
+
+local OF_KIND <const> = { goprof = sum_of_goprof, nettrace = sum_of_traces }
+
+local function has_frames(q)
+  for _, field in ipairs(q.fields) do
+    if field.type == "frames" then return true end
+  end
+  return false
+end
+
+--- The records of a window as one profile, for every report.
+-- @function Store:profile
+-- @tparam ?table opts as for `records`, and `view`: a sample type, of stacks
+--   "goroutine" or "wait", of traces their views
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code `no_samples` when nothing is there
+-- @treturn ?string hint
+local function profile(self, opts)
+  opts = copy_of(opts)
+  local view <const> = opts.view
+  opts.view = nil
+  local q, message, code, hint = asked(self, opts)
+  if q == nil then return nil, message, code, hint end
+  opts.view = view
+  local sum = OF_KIND[q.kind]
+  if sum == nil then
+    if not has_frames(q) then
+      return nil, ("%s: records of the kind '%s' have no stacks"):format(self.name, q.kind),
+        "unavailable", ("sonde query %s --kind %s"):format(self.name, q.kind)
+    end
+    sum = sum_of_stacks
+  end
+  local made, why, reason, help = sum(self, q, opts)
+  if made and #made == 0 then
+    return nil, self.name .. ": no records in this window", "no_samples",
+      "sonde captures " .. self.name
+  end
+  return made, why, reason, help
+end
+
+-- How records are grouped: the field, or what makes a text of a stack.
+local BY <const> = {
+  stack = true, ["function"] = true, state = "state", reason = "reason", process = "key",
+  checkpoint = "checkpoint_id", transport = "transport", profile = "profile", thread =
+  "thread_name", capture = "capture_id", error = "error", kind = "kind",
+}
+
+--- What records can be grouped by.
+answers.groupings = { "stack", "function", "state", "reason", "process", "checkpoint",
+  "transport", "profile", "thread", "capture", "error" }
+
+local function group_keys(record, by)
+  if by == "function" then
+    local keys, seen = {}, {}
+    for _, frame in ipairs(record.frames or {}) do
+      if not seen[frame.func] then
+        seen[frame.func] = true
+        keys[#keys + 1] = frame.func
+      end
+    end
+    return keys
+  end
+  if by == "stack" then return { record.stack_hash or "" } end
+  return { record[BY[by]] or "" }
+end
+
+local function add_to_group(groups, key, record, by)
+  local id <const> = key .. "\0" .. (record.sample_type or "")
+  local group = groups[id]
+  if group == nil then
+    group = { by = by, name = key, records = 0, count = record.value == nil and 0 or nil,
+      value = record.value and 0, sample_type = record.sample_type, unit = record.unit,
+      frames = by == "stack" and record.frames or nil,
+      first = record.taken_at, last = record.taken_at }
+    groups[id] = group
+    groups[#groups + 1] = group
+  end
+  group.records = group.records + 1
+  if record.value then
+    group.value = group.value + record.value
+  else
+    group.count = group.count + (record.count or 1)
+  end
+  if record.wait_minutes then
+    group.longest_wait = math.max(group.longest_wait or 0, record.wait_minutes)
+  end
+  group.first = math.min(group.first, record.taken_at)
+  group.last = math.max(group.last, record.taken_at)
+end
+
+local function by_size(a, b)
+  if a.sample_type ~= b.sample_type then return (a.sample_type or "") < (b.sample_type or "") end
+  local x <const>, y <const> = a.value or a.count, b.value or b.count
+  if x ~= y then return x > y end
+  return a.name < b.name
+end
+
+--- Groups records.
+-- @function Store:groups
+-- @tparam table opts as for `records`; `by` is one of `answers.groupings`
+-- @treturn ?{table,...} `name records`, `count` or `value sample_type unit`, `longest_wait`
+--   (minutes), `frames` (by stack), `first last` (times); the largest first
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function groups(self, opts)
+  local by <const> = opts.by
+  if BY[by] == nil then
+    errors.usage(("--by: '%s' is not known (one of %s)"):format(tostring(by),
+      table.concat(answers.groupings, ", ")))
+  end
+  local wanted <const> = copy_of(opts)
+  wanted.by, wanted.limit = nil, nil
+  local q, message, code, hint = asked(self, wanted)
+  if q == nil then return nil, message, code, hint end
+  local list = {}
+  for record in self:rows(q) do
+    for _, key in ipairs(group_keys(record, by)) do add_to_group(list, key, record, by) end
+  end
+  local rows <const> = table.move(list, 1, #list, 1, {})
+  table.sort(rows, by_size)
+  for i = #rows, (opts.limit or #rows) + 1, -1 do rows[i] = nil end
+  return rows
+end
+
+-- What each checkpoint of a query holds of something: `of` gives the amount that a
+-- stack counts, or nil.
+local function series(self, q, opts, of)
+  local points = {}
+  for _, row in ipairs(self:checkpoints(q)) do
+    local wanted <const> = copy_of(opts)
+    wanted.checkpoint, wanted.kind = row.checkpoint_id, q.kind
+    local point <const> = { checkpoint_id = row.checkpoint_id, taken_at = row.taken_at,
+      reason = row.reason }
+    local done, message, code, hint = of(wanted, point)
+    if done == nil then return nil, message, code, hint end
+    points[#points + 1] = point
+  end
+  return points
+end
+
+--- How much of each checkpoint a function has.
+-- @function Store:trend
+-- @tparam table opts as for `profile`; `func` is a pattern for the function
+-- @treturn ?{table,...} points by time: `checkpoint_id taken_at reason flat cum total unit`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function trend(self, opts)
+  local matches <const> = pattern.matcher(opts.func, "--func")
+  local wanted <const> = copy_of(opts)
+  wanted.func, wanted.view = nil, nil
+  local q, message, code, hint = asked(self, wanted)
+  if q == nil then return nil, message, code, hint end
+  local view <const> = opts.view
+  return series(self, q, wanted, function(of, point)
+    of.view = view
+    local made, why, reason, help = self:profile(of)
+    if made == nil and reason ~= "no_samples" then return nil, why, reason, help end
+    point.flat, point.cum, point.total, point.unit = 0, 0, 0, ""
+    if made == nil then return true end
+    local number = made:info().default_type
+    point.unit = made:types()[number].unit
+    if view and made:types()[number].type ~= view then
+      for i, type in ipairs(made:types()) do
+        if type.type == view then number, point.unit = i, type.unit end
+      end
+    end
+    point.total = made:total(number)
+    local known, names = {}, made:frames().name
+    for stack, values in made:samples() do
+      local found, leaf = false, false
+      for i, frame in ipairs(stack) do
+        local name <const> = names[frame]
+        if known[name] == nil then known[name] = matches(name) end
+        found, leaf = found or known[name], leaf or i == 1 and known[name]
+      end
+      if found then point.cum = point.cum + values[number] end
+      if leaf then point.flat = point.flat + values[number] end
+    end
+    return true
+  end)
+end
+
+-- Stacks of at least so many goroutines, and growth of at least so much, are
+-- pointed out.
+local LEAST_GROWTH <const> = 5
+
+-- Does a list of numbers never fall, and grow in most steps?
+local function grows(counts)
+  local up = 0
+  for i = 2, #counts do
+    if counts[i] < counts[i - 1] then return false end
+    if counts[i] > counts[i - 1] then up = up + 1 end
+  end
+  return #counts >= 3 and up * 2 >= #counts - 1 and counts[#counts] - counts[1] >= LEAST_GROWTH
+end
+
+--- Goroutines that grow from checkpoint to checkpoint: of one process and stack,
+-- never fewer, in at least three checkpoints.
+-- @function Store:growth
+-- @tparam ?table opts as for `records`
+-- @treturn ?{table,...} findings, the largest growth first: `key pid stack_hash frames
+--   counts from to grown message`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function growth(self, opts)
+  local wanted <const> = copy_of(opts)
+  wanted.kind = "stacks"
+  local q, message, code, hint = self:query(wanted)
+  if q == nil then return nil, message, code, hint end
+  local checkpoints, found, list = {}, {}, {}
+  for part in self:parts(q) do
+    local key <const> = part.key or tostring(part.pid)
+    local own = checkpoints[key] or { n = 0 }
+    checkpoints[key] = own
+    if not part.error and own[part.checkpoint_id] == nil then
+      own.n = own.n + 1
+      own[part.checkpoint_id] = own.n
+    end
+  end
+  for record in self:rows(q) do
+    local key <const> = record.key or tostring(record.pid)
+    local at <const> = checkpoints[key] and checkpoints[key][record.checkpoint_id]
+    if at and record.stack_hash and record.goroutine_id ~= nil then
+      local id <const> = key .. "\0" .. record.stack_hash
+      local row = found[id]
+      if row == nil then
+        row = { key = key, pid = record.pid, stack_hash = record.stack_hash,
+          frames = record.frames, counts = {} }
+        for i = 1, checkpoints[key].n do row.counts[i] = 0 end
+        found[id], list[#list + 1] = row, row
+      end
+      row.counts[at] = row.counts[at] + (record.count or 1)
+    end
+  end
+  local growing = {}
+  for _, row in ipairs(list) do
+    if grows(row.counts) then
+      row.from, row.to = row.counts[1], row.counts[#row.counts]
+      row.grown = row.to - row.from
+      row.message = ("process %s: goroutines at %s grow from %d to %d over %d checkpoints"):format(
+        row.key, row.frames[1] and row.frames[1].func or "?", row.from, row.to, #row.counts)
+      growing[#growing + 1] = row
+    end
+  end
+  table.sort(growing, function(a, b)
+    if a.grown ~= b.grown then return a.grown > b.grown end
+    return a.stack_hash .. a.key < b.stack_hash .. b.key
+  end)
+  return growing
+end
+
+--- What changed between two checkpoints.
+-- @function Store:diff
+-- @tparam string before id of a checkpoint, or "first"
+-- @tparam string after id of a checkpoint, or "last"
+-- @tparam ?table opts as for `profile`
+-- @treturn ?Diff
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function difference(self, before, after, opts)
+  local sides = {}
+  for i, id in ipairs { before, after } do
+    local wanted <const> = copy_of(opts)
+    wanted.checkpoint = id
+    local side, message, code, hint = self:profile(wanted)
+    if side == nil and code == "no_samples" then
+      message = ("%s (checkpoint '%s')"):format(message, id)
+    end
+    if side == nil then return nil, message, code, hint end
+    sides[i] = side
+  end
+  return require("sonde").diff(sides[1], sides[2])
+end
+
+--- The profiles of a window as they came, each once.
+-- @function Store:payloads
+-- @tparam ?table opts as for `records`
+-- @treturn ?function iterator: bytes, the part
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function payloads(self, opts)
+  local q, message, code, hint = asked(self, opts)
+  if q == nil then return nil, message, code, hint end
+  local following <const> = self:parts(q)
+  local seen = {}
+  return function()
+    for part in following do
+      if part.payload and not seen[part.payload] then
+        seen[part.payload] = true
+        return self:payload(part.payload), part
+      end
+    end
+  end
+end
+
+-- Methods whose failures of the world are results.
+local METHODS <const> = {
+  records = records, profile = profile, groups = groups, trend = trend, growth = growth,
+  diff = difference, payloads = payloads,
+}
+
+--- Gives a class of stores these methods.
+-- @tparam table class
+function answers.add_to(class)
+  for name, method in pairs(METHODS) do
+    class[name] = function(...) return guarded(method, ...) end
+  end
+end
+
+return answers
