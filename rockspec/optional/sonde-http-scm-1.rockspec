@@ -20,6 +20,7 @@ build = {
         "src/base/buffer.c",
         "src/base/hash.c",
         "src/base/json.c",
+        "src/base/sha256.c",
         "src/base/strtab.c",
         "src/base/unpack.c",
         "src/lua/l_aux.c",

@@ -150,7 +150,8 @@ static int statement_step(lua_State *L) {
   database_begin(box->of);
   int status = sqlite3_step(box->stmt);
   box->has_row = status == SQLITE_ROW;
-  if (status != SQLITE_ROW && status != SQLITE_DONE) return statement_fail(L, box);
+  if (status != SQLITE_ROW && status != SQLITE_DONE)
+    return statement_fail(L, box);
   if (status == SQLITE_DONE) statement_reset(box);
   lua_pushboolean(L, status == SQLITE_ROW);
   return 1;
@@ -196,7 +197,8 @@ static int statement_row(lua_State *L) {
   statement_bind(L, box, 2);
   database_begin(box->of);
   int status = sqlite3_step(box->stmt);
-  if (status != SQLITE_ROW && status != SQLITE_DONE) return statement_fail(L, box);
+  if (status != SQLITE_ROW && status != SQLITE_DONE)
+    return statement_fail(L, box);
   box->has_row = status == SQLITE_ROW;
   int n = box->has_row ? statement_get(L) : 0;
   statement_reset(box);

@@ -6,6 +6,8 @@ local errors <const> = require "sonde.base.errors"
 
 local keeping = {}
 
+local Keeping <const> = {}
+
 local function must(value, message, code)
   if value == nil then errors.raise { message = message, code = code } end
   return value
@@ -95,7 +97,7 @@ end
 --   last version size free` (bytes)
 -- @treturn ?string message
 -- @treturn ?string code
-function keeping.check(self)
+function Keeping:check()
   return guarded(self, function()
     local problems = {}
     for _, line in ipairs(values(self, "PRAGMA integrity_check(20)")) do
@@ -215,7 +217,7 @@ end
 
 --- Takes the frames away that neither a stack nor one of the columns names.
 -- @tparam {string,...} columns SELECTs of numbers of frames
-function keeping.drop_frames(self, columns)
+function Keeping:drop_frames(columns)
   must(self.db:exec "CREATE TEMP TABLE IF NOT EXISTS used_frame(id INTEGER PRIMARY KEY)")
   must(self.db:exec "DELETE FROM used_frame")
   for _, column in ipairs(columns) do
@@ -243,7 +245,7 @@ end
 -- @treturn ?table `before after` (bytes)
 -- @treturn ?string message
 -- @treturn ?string code
-function keeping.compact(self)
+function Keeping:compact()
   return guarded(self, function()
     local _, _, before = core.path_info(self.path)
     drop_unused(self)
@@ -261,7 +263,7 @@ end
 -- @treturn ?table `checkpoints` (that went), `segments` (files that went), `size`
 -- @treturn ?string message
 -- @treturn ?string code
-function keeping.prune(self, opts)
+function Keeping:prune(opts)
   return guarded(self, function()
     local kinds <const> = opts.kind and { opts.kind } or values(self, "SELECT name FROM kind")
     local now <const> = opts.now or os.time() * 1000000000
@@ -289,9 +291,7 @@ end
 --- Gives a class of stores these methods.
 -- @tparam table class
 function keeping.add_to(class)
-  for name, method in pairs(keeping) do
-    if name ~= "add_to" then class[name] = method end
-  end
+  for name, method in pairs(Keeping) do class[name] = method end
 end
 
 return keeping

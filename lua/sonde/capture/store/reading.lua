@@ -14,6 +14,8 @@ local select <const> = require "sonde.capture.store.select"
 
 local reading = {}
 
+local Reading <const> = {}
+
 -- Texts, frames and stacks that are kept while records are read.
 local MOST <const> = 100000
 
@@ -127,7 +129,7 @@ local READ <const> = {
 
 --- The kinds of which the store has records.
 -- @treturn {string,...}
-function reading.kinds(self)
+function Reading:kinds()
   local names = {}
   for name in rows(self, "SELECT DISTINCT kind FROM part ORDER BY kind", {}) do
     names[#names + 1] = name
@@ -141,7 +143,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code `no_samples`
 -- @treturn ?string hint
-function reading.fields(self, kind)
+function Reading:fields(kind)
   local text <const> = self:statement("SELECT fields FROM kind WHERE name = ?"):row(kind)
   if text == nil then
     local kinds <const> = self:kinds()
@@ -200,7 +202,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 -- @treturn ?string hint
-function reading.query(self, opts)
+function Reading:query(opts)
   local list, message, code, hint = self:fields(opts.kind)
   if list == nil then return nil, message, code, hint end
   local q, wrong = query.check(list, opts)
@@ -248,7 +250,7 @@ end
 --- Iterates over the records that a query names.
 -- @tparam table q of `reading.query`
 -- @treturn function gives a record; a failure of reading raises
-function reading.rows(self, q)
+function Reading:rows(q)
   local list <const>, columns <const> = further(q)
   local sql <const>, values <const> = select.records(q)
   local following <const> = rows(self, HEAD .. columns .. " " .. sql .. select.order(q), values)
@@ -259,7 +261,7 @@ end
 -- @tparam table q
 -- @treturn function iterator of tables: `id payload records checkpoint_id capture_id
 --   taken_at reason key pid error` and the kind's fields of parts
-function reading.parts(self, q)
+function Reading:parts(q)
   local own <const> = schema.columns(q.fields, "part")
   local columns = {}
   for i, field in ipairs(own) do columns[i] = ", " .. select.column(field) end
@@ -282,7 +284,7 @@ end
 -- @tparam integer id of a part's `payload`
 -- @treturn string bytes
 -- @treturn ?string format
-function reading.payload(self, id)
+function Reading:payload(id)
   local bytes, packed, format = self:statement(
     "SELECT bytes, packed, format FROM payload WHERE id = ?"):row(id)
   if bytes == nil then missing(self, "payload", id) end
@@ -297,7 +299,7 @@ end
 --   with one and no `by`, all records count
 -- @tparam ?string by field of parts
 -- @treturn function iterator: frames, list of sums, hash
-function reading.sums(self, q, what, slots, by)
+function Reading:sums(q, what, slots, by)
   local field <const> = fields.find(q.fields, what)
   local sql <const>, values <const> = select.records(q, true)
   local slot, bound = "0", { }
@@ -331,7 +333,7 @@ end
 --- The captures in the store.
 -- @treturn {table,...} `id root_pid root_key host service started_at ended_at kinds
 --   params checkpoints records first last`
-function reading.captures(self)
+function Reading:captures()
   local list = {}
   local sql <const> = "SELECT a.id, a.root_pid, a.root_key, a.host, a.service, a.started_at,"
     .. " a.ended_at, a.kinds, a.params,"
@@ -355,7 +357,7 @@ end
 --- The checkpoints with records that a query names, by time.
 -- @tparam table q
 -- @treturn {table,...} `checkpoint_id capture_id taken_at reason parts records errors`
-function reading.checkpoints(self, q)
+function Reading:checkpoints(q)
   local list, by_id = {}, {}
   for part in self:parts(q) do
     local row = by_id[part.checkpoint_id]
@@ -373,9 +375,7 @@ end
 --- Gives a class of stores these methods.
 -- @tparam table class
 function reading.add_to(class)
-  for name, method in pairs(reading) do
-    if name ~= "add_to" then class[name] = method end
-  end
+  for name, method in pairs(Reading) do class[name] = method end
 end
 
 return reading
