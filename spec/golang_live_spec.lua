@@ -165,6 +165,110 @@ describe("a running Go program", function()
     end)
   end)
 
+  -- Runs the command with the agent's port files in place.
+  local function command(...)
+    local words = { "GOPS_CONFIG_DIR=" .. helper.quote(directory), helper.quote(helper.command) }
+    for _, word in ipairs { ... } do words[#words + 1] = helper.quote(tostring(word)) end
+    return helper.run(table.concat(words, " ") .. " </dev/null")
+  end
+
+  it("is listed with its version and who answers", function()
+    local process <const> = started()
+    local row
+    for _, object in ipairs(helper.json_lines((command("ps", "--json")))) do
+      if object.pid == process.pid then row = object end
+    end
+    assert.same({ "go", "sonde.example/live", process.url },
+      { row.runtime, row.module, row.sources.pprof })
+    assert.matches("^127%.0%.0%.1:%d+$", row.sources.gops)
+    assert.same({ "record", "dump" }, row.can)
+    local text <const> = command("ps")
+    assert.matches(("\n *%d +%%S+ +Go 1%%.[^\n]+pprof=127"):format(process.pid), text)
+  end)
+
+  it("is an input of verbs, by pid, name and URL", function()
+    local process <const> = started()
+    for _, input in ipairs { process.pid, process.url } do
+      local out, status, err = command("top", input, "--view", "heap", "-n", "3")
+      assert.equal(0, status, err)
+      assert.matches("main.alloc1M", out, 1, true)
+    end
+    local out, status, err = command("top", "-p", process.pid, "--view", "inuse_objects", "--json",
+      "-n", "1")
+    assert.equal(0, status, err)
+    assert.equal("main.alloc64B", helper.json_lines(out)[1].name)
+    out, status, err = command("top", process.url .. "/debug/pprof/heap?debug=1", "-n", "1")
+    assert.equal(0, status, err)
+    assert.matches("main.alloc1M", out, 1, true)
+    _, status, err = command("top", process.url, "--view", "heap", "--duration", "1s")
+    assert.equal(2, status)
+    assert.matches("--delta is for what is added", err, 1, true)
+  end)
+
+  it("is recorded and compared", function()
+    local process <const> = started()
+    helper.in_directory(function(at)
+      local heap <const> = at .. "/heap.pb.gz"
+      local _, status, err = command("record", "-p", process.pid, "--view", "heap", "-o", heap)
+      assert.equal(0, status, err)
+      local out
+      out, status, err = command("diff", heap, process.url, "--view", "heap", "--json")
+      assert.equal(0, status, err)
+      assert.is_true(#helper.json_lines(out) > 2)
+      _, status, err = command("record", process.url, "--duration", "1s", "-o", at .. "/cpu.svg")
+      assert.equal(0, status, err)
+      assert.matches("main.burn60", helper.read(at .. "/cpu.svg"), 1, true)
+      _, status, err = command("record", process.pid, "--view", "trace", "--duration", "200ms",
+        "-o", at .. "/x.trace")
+      assert.equal(0, status, err)
+      assert.matches("^go 1%.%d+ trace", helper.read(at .. "/x.trace"))
+      _, status, err = command("record", process.pid, "--source", "gops", "-o", at .. "/g.pb.gz")
+      assert.equal(0, status, err)
+      assert.matches("its gops agent, which takes 30 s", err, 1, true)
+      assert.matches("burnCPU", (command("top", at .. "/g.pb.gz")), 1, true)
+    end)
+  end)
+
+  it("is dumped, with labels, as text and as a picture", function()
+    local process <const> = started()
+    local out, status, err = command("dump", process.pid, "-n", "0")
+    assert.equal(0, status, err)
+    assert.matches("\n100 goroutines: chan receive, created by main.times\n", out, 1, true)
+    local labels = {}
+    for _ = 1, 20 do   -- the burner is between two stretches of work now and then
+      for _, row in ipairs(helper.json_lines((command("dump", process.url, "--json", "--func",
+        "main.burnCPU.func")))) do
+        labels = row.labels
+        assert.same({ "pprof", "go" }, { row.transport, row.format })
+      end
+      if next(labels) then break end
+    end
+    assert.matches("^[136]0$", labels.share)
+    out, status, err = command("dump", process.pid, "--transport", "gops", "--json")
+    assert.equal(0, status, err)
+    local rows <const> = helper.json_lines(out)
+    assert.same({ "gops", process.pid, 1 }, { rows[1].transport, rows[1].pid, rows[1].schema })
+    helper.in_directory(function(at)
+      local _
+      _, status, err = command("dump", process.pid, "-o", at .. "/d.txt")
+      assert.equal(0, status, err)
+      assert.matches("^goroutine %d+ %[", helper.read(at .. "/d.txt"))
+      _, status, err = command("dump", process.pid, "-o", at .. "/d.html")
+      assert.equal(0, status, err)
+      assert.equal("<!doctype html>", helper.read(at .. "/d.html"):sub(1, 15))
+      out, status, err = command("dump", "--diff", at .. "/d.txt", process.url)
+      assert.equal(0, status, err)
+      assert.matches("\n  100: chan receive, created by main.times\n", out, 1, true)
+    end)
+    out, status, err = command("dump", process.pid, "-f", "top", "-n", "1")
+    assert.equal(0, status, err)
+    assert.matches("herdInner", out, 1, true)
+    local target_object <const> = assert(sonde.target(process.pid))
+    assert.equal("go", target_object.runtime)
+    assert.equal(100, (assert(target_object:dump()):where { func = "herdInner" }:count()))
+    assert.is_true(#assert(target_object:profile { view = "mutex" }) > 0)
+  end)
+
   it("gives its goroutines over either transport", function()
     local process <const> = started()
     with_ports(directory, function()

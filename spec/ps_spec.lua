@@ -233,7 +233,7 @@ describe("a target", function()
       end)
     end)
     local none, message, code = targets.open "no-such-name"
-    assert.same({ nil, "no .NET process is called 'no-such-name'", "not_found" },
+    assert.same({ nil, "no .NET or Go process is called 'no-such-name'", "not_found" },
       { none, message, code })
     none, message, code = targets.open(999999999)
     assert.same({ nil, "no process 999999999", "not_found" }, { none, message, code })

@@ -81,6 +81,18 @@ local function ask(row, found)
   for i, verb in ipairs(DOTNET_VERBS) do row.can[i] = verb end
 end
 
+-- Looks for who answers for a Go program; the sources that do can be recorded from
+-- and dumped.
+local function ask_go(row)
+  local found <const> = require("sonde.golang.sources").of(row.pid, ANSWER)
+  row.sources = { pprof = found.pprof, gops = found.gops }
+  if next(row.sources) then
+    row.can = { "record", "dump" }
+  else
+    block(row, ("%s; %s"):format(found.reasons.pprof, found.reasons.gops))
+  end
+end
+
 local function finish(row)
   row.name = name_of(row, row.command_line, row.entry_assembly)
   row.architecture = row.architecture or proc.architecture(row.pid)
@@ -91,15 +103,29 @@ end
 -- have one: they need no further look.
 local FEWEST_THREADS <const> = 2
 
+-- What a program says of itself when it is one of Go; the same for all that run it.
+local function go_of(pid, cache)
+  local program <const> = proc.program(pid)
+  if program == nil then return nil end
+  cache.go = cache.go or {}
+  if cache.go[program] == nil then
+    cache.go[program] = require("sonde.golang.buildinfo").of_pid(pid) or false
+  end
+  return cache.go[program]
+end
+
 local function row_of(stat, cache, opts)
   if stat.threads < FEWEST_THREADS and not opts.all then return nil end
   local found, search = endpoint.find(stat, cache)
   local is_dotnet <const> = found ~= nil or endpoint.is_dotnet(search)
-  if not is_dotnet and not opts.all then return nil end
+  local go <const> = not is_dotnet and go_of(stat.pid, cache) or nil
+  if not is_dotnet and not go and not opts.all then return nil end
   local row <const> = describe(stat)
   if row == nil then return nil end
   if is_dotnet then row.runtime = "dotnet" end
-  if found then
+  if go then
+    row.runtime, row.version, row.module = "go", go.version, go.module or go.path
+  elseif found then
     row.suspended = endpoint.is_suspended(search) or nil
   else
     row.version = is_dotnet and require("sonde.dotnet.version").of_pid(stat.pid) or nil
@@ -116,7 +142,9 @@ local function collect(opts)
     if stat and not stat.kernel then
       local row, found = row_of(stat, cache, opts)
       rows[#rows + 1] = row
-      if found then waiting[#waiting + 1] = { row = row, endpoint = found } end
+      if found or row and row.runtime == "go" then
+        waiting[#waiting + 1] = { row = row, endpoint = found }
+      end
     end
   end
   return rows, waiting
@@ -129,11 +157,11 @@ local function ask_all(waiting)
       while next_one < #waiting do
         next_one = next_one + 1
         local one <const> = waiting[next_one]
-        ask(one.row, one.endpoint)
+        if one.endpoint then ask(one.row, one.endpoint) else ask_go(one.row) end
       end
     end)
   end
-  local longest <const> = loop.after(ANSWER * (2 + #waiting // AT_ONCE))
+  local longest <const> = loop.after(3 * ANSWER * (2 + #waiting // AT_ONCE))
   for _, task in ipairs(tasks) do task:join(longest) end
 end
 
@@ -142,7 +170,8 @@ end
 -- @tparam ?table opts `all`: every process
 -- @treturn {table,...} rows in order of pid: `pid start_time` (ticks since
 --   boot) `started_at` (Unix time) `uid user runtime version name
---   process_name command_line container architecture suspended`, `can` (list
+--   process_name command_line container architecture suspended`, of Go programs
+--   `module` and `sources` (addresses: `pprof gops`), `can` (list
 --   of what is possible: `record dump`), `reasons` (by the same words, why the
 --   others are not)
 function targets.list(opts)
@@ -191,14 +220,23 @@ local function ambiguous(word, rows)
     "not_found", ("sonde … -p %d"):format(rows[1].pid)
 end
 
+-- Of neither runtime, what stands in the way of .NET is told.
+local function of_pid(pid)
+  local found, message, code, hint = target.of_pid(pid)
+  if found then return found end
+  local go <const> = require("sonde.golang.target").of_pid(pid)
+  if go then return go end
+  return nil, message, code, hint
+end
+
 local function by_name(word)
   local rows <const> = targets.list()
   for _, fits in ipairs(MATCHES) do
     local found <const> = matching(rows, word, fits)
     if #found > 1 then return ambiguous(word, found) end
-    if #found == 1 then return target.of_pid(found[1].pid) end
+    if #found == 1 then return of_pid(found[1].pid) end
   end
-  return nil, ("no .NET process is called '%s'"):format(word), "not_found", "sonde ps"
+  return nil, ("no .NET or Go process is called '%s'"):format(word), "not_found", "sonde ps"
 end
 
 --- Is a word the whole name of a process that can be looked into?
@@ -221,7 +259,7 @@ function targets.open(what)
     return target.of_socket(what.socket)
   end
   local pid <const> = math.tointeger(tonumber(what))
-  if pid and pid > 0 then return target.of_pid(pid) end
+  if pid and pid > 0 then return of_pid(pid) end
   if type(what) ~= "string" then
     error(("bad target (pid, name or { socket = path } expected, got %s)"):format(type(what)), 2)
   end

@@ -339,7 +339,10 @@ end
 -- @treturn table
 function common.options_of(module, args)
   local own = {}
-  for _, option in ipairs(module.options) do own[option.name] = args[option.name] end
+  for _, option in ipairs(module.options) do
+    own[option.name] = args[option.name]
+    if own[option.name] == nil then own[option.name] = option.default end
+  end
   return own
 end
 

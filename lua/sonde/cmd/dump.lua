@@ -11,7 +11,7 @@ local dump = {
 
 -- In the order in which they are asked; the last takes what is left.
 local KINDS <const> = {
-  { module = "sonde.cmd.dump_file", words = "FILE" },
+  { module = "sonde.cmd.dump_file", words = "FILE|URL|PID of a Go program" },
   { module = "sonde.cmd.dump_process", words = "PID|NAME" },
 }
 
@@ -57,6 +57,8 @@ end
 -- @treturn ?integer exit status
 function dump.start(words, env)
   if has(words, "-h", "--help") then return write_help(env) end
+  local is_go, as_input = require("sonde.cmd.go").meant(words)
+  if is_go then return require("sonde.cmd.dump_file").start(as_input, env) end
   for _, kind in ipairs(KINDS) do
     local takes <const> = TAKES[kind.module]
     if takes == nil or takes(words) then return require(kind.module).start(words, env) end

@@ -1,11 +1,14 @@
---- `sonde dump FILE`: a dump of goroutines or native threads that was saved.
+--- `sonde dump FILE|URL|PID`: goroutines or native threads, of a saved dump or of a
+-- running Go program.
 -- @module sonde.cmd.dump_file
 local common <const> = require "sonde.cmd.common"
 local dumps <const> = require "sonde.dump"
 local errors <const> = require "sonde.base.errors"
+local files <const> = require "sonde.base.files"
 local json <const> = require "sonde.base.json"
 local opens <const> = require "sonde.open"
 local options <const> = require "sonde.base.options"
+local take <const> = require "sonde.cmd.take"
 
 -- What the whole text came to, told when it was read to its end.
 local function conclude(stream, shown, env)
@@ -36,7 +39,8 @@ local function labels_of(args, env)
 end
 
 local ORDER <const> = {
-  "schema", "transport", "format", "goroutine_id", "change", "state", "wait_minutes",
+  "schema", "pid", "taken_at", "transport", "format", "goroutine_id", "change", "state",
+  "wait_minutes",
   "locked_to_thread", "frames", "func", "file", "line", "created_by", "creator_id", "labels",
   "count", "raw",
 }
@@ -46,10 +50,13 @@ local function hex(value)
 end
 
 -- A record as the core writes it, when its labels come from elsewhere.
-local function json_with_labels(stream, labels, schema, before)
+local function json_with_labels(stream, labels, schema, before, input)
   local record <const> = stream:record()
   if next(record.labels) == nil then record.labels = labels(record.frames) or record.labels end
   record.schema, record.before = schema, before ~= "" and before or nil
+  if type(input) == "table" then
+    record.transport, record.pid, record.taken_at = input.source, input.pid, input.taken_at
+  end
   json.object(record.labels)
   json.array(record.frames)
   for _, frame in ipairs(record.frames) do
@@ -63,6 +70,20 @@ local function json_with_labels(stream, labels, schema, before)
 end
 
 local MAX_BEFORE <const> = 1 << 16
+
+-- What is said of each goroutine of a dump that we took, and of the first alone.
+local function head_of(input, schema)
+  local head = schema and '"schema":1,' or ""
+  if type(input) ~= "table" then return head end
+  if input.pid then head = ('%s"pid":%d,'):format(head, input.pid) end
+  return ('%s"taken_at":"%s",'):format(head, input.taken_at)
+end
+
+-- The core writes of every text that it came from a file.
+local function with_transport(line, input)
+  if type(input) ~= "table" then return line end
+  return (line:gsub('"transport":"file"', ('"transport":"%s"'):format(input.source or "pprof"), 1))
+end
 
 -- One object a line. Text between goroutines goes with the next one, what is
 -- behind the last with that: so one line is held back.
@@ -79,8 +100,8 @@ local function write_json(args, env)
       if held then env.out:write(held, "\n") end
       n = n + 1
       local schema <const> = n == 1 and 1 or nil
-      held = labels and json_with_labels(stream, labels, schema, before)
-        or stream:json(schema and '"schema":1,' or "", before)
+      held = labels and json_with_labels(stream, labels, schema, before, args.input)
+        or with_transport(stream:json(head_of(args.input, schema), before), args.input)
       before = ""
     end
   end
@@ -118,6 +139,10 @@ local function write_groups(args, env)
     state = args.state, func = args.func, wait = args.wait,
   }, args, env)
   return true
+end
+
+local function name_of(input)
+  return type(input) == "table" and input.name or input
 end
 
 local function row_of(change, schema)
@@ -159,40 +184,113 @@ local function write_diff(args, env)
     return #changes > 0
   end
   common.check(require("sonde.report.dump_diff").write(changes, counts, {
-    before = args.input, after = args.other, n = args.n, frames = args.frames or 8,
+    before = name_of(args.input), after = name_of(args.other), n = args.n,
+    frames = args.frames or 8,
   }, env.out))
   return true
 end
 
+-- The text itself.
+local function write_text(args, env)
+  local written, message, code = files.write(args.output, function(out)
+    if type(args.input) == "table" then
+      out:write(args.input.bytes)
+      return true
+    end
+    local source <close> = common.opened(require("sonde.base.input").open(args.input))
+    local bytes, why, reason = files.read_all(source.input, args.limit)
+    if bytes == nil then return nil, why, reason end
+    out:write(bytes)
+    return true
+  end)
+  if not written then errors.raise { message = "cannot write: " .. message, code = code } end
+  env:say("wrote " .. args.output)
+  return true
+end
+
+-- The dump as a profile, for any report or format.
+local function write_profile(module, args, env)
+  local dump, message, code, hint = common.opened(opens.dump(args.input, { limit = args.limit }))
+  if message then env:warn(message, code, hint) end
+  dump:set_labels(labels_of(args, env))
+  local profile <const> = common.check(dump:where {
+    state = args.state, func = args.func, wait = args.wait,
+  }:profile())
+  common.write_report(module, profile, { output = args.output }, env)
+  return true
+end
+
+-- What writes to the output that was named: as a profile, or the text.
+local function writer_of(args)
+  local reports <const> = require "sonde.report"
+  local module, message
+  if args.format then
+    module, message = reports.get(args.format)
+    if module == nil then errors.usage("--format: " .. message, "sonde report --help") end
+  else
+    module = reports.for_path(args.output)
+  end
+  if args.json or args.full or args.diff then
+    errors.usage "-o and -f are for the dump itself: without --json, --full and --diff"
+  end
+  if module == nil then return write_text end
+  return function(given, env) return write_profile(module, given, env) end
+end
+
+-- Inputs that are running programs are taken first.
+local function take_inputs(args, env)
+  for _, name in ipairs { "input", "other", "labels" } do
+    local value <const> = args[name]
+    if value and take.is_live(value) then
+      args[name] = take.dump(value, args, env)
+      args[name].taken_at = os.date "!%Y-%m-%dT%H:%M:%SZ"
+    end
+  end
+  if args.labels == nil and type(args.input) == "table" then args.labels = args.input.labels end
+end
+
 return common.verb {
   name = "dump",
-  summary = "goroutines or threads of a dump by stack, with states, waits and suspects",
+  summary = "goroutines or threads by stack, with states, waits and suspects",
   arguments = {
-    { name = "input", help = "a goroutine dump, a log that holds one, or stacks of eu-stack or"
-      .. " gdb; - is stdin" },
+    { name = "input", help = "a goroutine dump, a log that holds one, stacks of eu-stack or gdb, -"
+      .. " (stdin); or the pid, name or URL of a running Go program" },
     { name = "other", optional = true, help = "with --diff, the later dump" },
   },
   options = function()
     return options.join({
+      { name = "output", short = "o", type = "path", argname = "FILE",
+        help = "write the text to this file, or the profile of the dump when its name is of one" },
+      { name = "format", short = "f", type = "string", argname = "NAME",
+        help = "show the dump as a profile by this report or format: top svg html folded pprof …" },
+      { name = "transport", type = "string", choices = { "pprof", "gops" },
+        help = "how a running program is asked (default: the first that answers)" },
+      { name = "gops", type = "string", argname = "HOST:PORT",
+        help = "the address of its gops agent, when the port file does not say it" },
+      { name = "timeout", type = "duration", min = 1, help = "how long a running one may take" },
       { name = "full", type = "boolean", help = "every goroutine as it stands in the text" },
       common.json,
       { name = "diff", type = "boolean",
         help = "what became of each goroutine between two dumps of a process" },
       { name = "labels", type = "path",
         help = "a dump with debug=1 of the same time, for the labels of the goroutines" },
-    }, dumps.filters, require("sonde.report.dump").options, common.input_options)
+    }, dumps.filters, require("sonde.report.dump").options, require "sonde.base.connection",
+      options.select(common.input_options, { "limit" }))
   end,
   examples = {
     "sonde dump goroutines.txt",
     "sonde dump server.log --state chan --wait 5m",
     "sonde dump --diff before.txt after.txt",
-    "curl -s localhost:6060/debug/pprof/goroutine?debug=2 | sonde dump - --json",
+    "sonde dump http://localhost:6060 --func Handler",
+    "sonde dump -p 4242 --json",
+    "sonde dump -p 4242 -o goroutines.svg",
   },
   run = function(args, env)
     if args.other and not args.diff then
       errors.usage("two dumps without --diff", "sonde dump --diff BEFORE AFTER")
     end
-    local write = write_groups
+    local write = (args.output or args.format) and writer_of(args) or write_groups
+    take_inputs(args, env)
     if args.diff then write = write_diff
     elseif args.full then write = write_full
     elseif args.json then write = write_json end

@@ -30,6 +30,11 @@ function live.target(args)
     and { socket = args.socket } or what)
   if target == nil then errors.raise { message = message, code = code, hint = hint,
     status = errors.exit.target } end
+  if target.runtime == "go" then
+    errors.raise { status = errors.exit.target, hint = ("sonde dump %d"):format(target.pid),
+      message = ("process %d (%s) is a Go program, and this is for .NET"):format(target.pid,
+        target.name) }
+  end
   return target
 end
 
@@ -67,6 +72,8 @@ end
 function live.either(of_file, module)
   local start_file <const> = of_file.start
   function of_file.start(words, env)
+    local is_go, as_input = require("sonde.cmd.go").meant(words)
+    if is_go then return start_file(as_input, env) end
     if live.is_meant(words) then return require(module).start(words, env) end
     local status <const> = start_file(words, env)
     for _, word in ipairs(words) do

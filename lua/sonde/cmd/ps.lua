@@ -7,20 +7,22 @@ local secrets <const> = require "sonde.base.secrets"
 local text <const> = require "sonde.base.text"
 
 local ORDER <const> = {
-  "schema", "pid", "start_time", "started", "user", "runtime", "version", "name", "architecture",
-  "container", "suspended", "can", "reasons", "command_line",
+  "schema", "pid", "start_time", "started", "user", "runtime", "version", "name", "module",
+  "architecture",
+  "container", "suspended", "can", "sources", "reasons", "command_line",
 }
 
-local RUNTIMES <const> = { dotnet = ".NET" }
+local RUNTIMES <const> = { dotnet = ".NET", go = "Go" }
 
 local function write_json(rows, args, env)
   for i, row in ipairs(rows) do
     env.out:write(json.encode({
       schema = i == 1 and 1 or nil, pid = row.pid, start_time = row.start_time,
       started = os.date("!%Y-%m-%dT%H:%M:%SZ", row.started_at), user = row.user,
-      runtime = row.runtime, version = row.version, name = row.name,
+      runtime = row.runtime, version = row.version, name = row.name, module = row.module,
       architecture = row.architecture, container = row.container, suspended = row.suspended,
-      can = json.array(row.can), reasons = json.object(row.reasons),
+      can = json.array(row.can), sources = row.sources and json.object(row.sources),
+      reasons = json.object(row.reasons),
       command_line = json.array(args.show_secrets and row.command_line
         or secrets.words(row.command_line)),
     }, ORDER), "\n")
@@ -39,8 +41,12 @@ local LONGEST_NAME <const> = 40
 
 local function cells_of(row, wide)
   local runtime = row.runtime and RUNTIMES[row.runtime] or "-"
-  if row.version then runtime = runtime .. " " .. row.version end
-  local can <const> = #row.can > 0 and table.concat(row.can, " ") or "no: " .. one_reason(row)
+  if row.version then runtime = runtime .. " " .. row.version:gsub("^go", "") end
+  local can = #row.can > 0 and table.concat(row.can, " ") or "no: " .. one_reason(row)
+  for _, name in ipairs { "pprof", "gops" } do
+    local address <const> = row.sources and row.sources[name]
+    if address then can = can .. (" %s=%s"):format(name, address:gsub("^http://", "")) end
+  end
   local cells = { tostring(row.pid), row.user, runtime, row.architecture or "-",
     text.cut_middle(text.utf8(row.name), LONGEST_NAME) }
   if wide then cells[#cells + 1] = row.container and row.container:sub(1, 12) or "-" end
@@ -81,7 +87,7 @@ return common.verb {
       write_table(rows, env)
     end
     if #rows > 0 then return errors.exit.done end
-    if not args.json then env:say("no .NET process is running here", "sonde ps --all") end
+    if not args.json then env:say("no .NET or Go process is running here", "sonde ps --all") end
     return errors.exit.empty
   end,
 }

@@ -174,6 +174,7 @@ local verb <const> = common.verb {
     "sonde record -o start.nettrace -- dotnet app.dll --port 80",
     "sonde record -p Api --rotate 64MiB --keep 10 -o api.nettrace",
     "sonde record -p Api --ring 60s --until Exception -o before.nettrace",
+    "sonde record http://localhost:6060 --view heap   # or the pid of a Go program",
     "sonde record --listen /tmp/port -o traces --duration 30s   # DOTNET_DiagnosticPorts=/tmp/port",
   },
   run = function(args, env)
@@ -200,6 +201,10 @@ function verb.start(words, env)
       own, command = table.move(words, 1, i - 1, 1, {}), table.move(words, i + 1, #words, 1, {})
       break
     end
+  end
+  local is_go, go_words = require("sonde.cmd.go").meant(own)
+  if is_go and command == nil then
+    return require("sonde.cmd.record_go").start(go_words, env)
   end
   if command and #command == 0 then errors.usage("-- without a program", "sonde help record") end
   program_words = command

@@ -7,7 +7,9 @@ local url <const> = require "sonde.base.url"
 local take = {}
 
 -- Of the options those that say how a running process is asked.
-local TAKEN_BY <const> = { "duration", "delta", "gc", "header", "ca", "insecure" }
+local TAKEN_BY <const> = {
+  "duration", "delta", "gc", "header", "ca", "insecure", "source", "gops", "timeout",
+}
 
 -- Arguments and options that name inputs.
 local INPUTS <const> = { "input", "inputs", "before", "after", "base", "diff_base", "other" }
@@ -62,6 +64,33 @@ function take.input(path, args, env)
     errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
   end
   if message then env:warn(message, code, hint) end
+  return taken
+end
+
+--- Takes the goroutines of a running Go program as text; ends the verb when there
+-- are none to take.
+-- @tparam string path pid or URL
+-- @tparam table args the verb's; `transport` chooses who is asked
+-- @tparam table env
+-- @treturn table for `sonde.open.dump`: `bytes name source pid`, and `labels`, the same
+--   with debug=1, where the server has it
+function take.dump(path, args, env)
+  local live <const> = require "sonde.golang.live"
+  local wanted <const> = take.options_of({ source = args.transport, gops = args.gops,
+    timeout = args.timeout, header = args.header, ca = args.ca, insecure = args.insecure }, env)
+  wanted.dump = true
+  local pid <const> = math.tointeger(tonumber(path))
+  if pid then need_go(pid) end
+  local taken, message, code, hint = (pid and live.of_pid or live.of_url)(pid or path, wanted)
+  if taken == nil then
+    errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
+  end
+  if message then env:warn(message, code, hint) end
+  taken.pid = pid
+  if taken.is_server then
+    wanted.debug = 1
+    taken.labels = live.of_url(taken.address, wanted)
+  end
   return taken
 end
 

@@ -42,7 +42,7 @@ function live.conflict(opts)
   if opts.dump then return nil end
   local view <const> = views.get(opts.view)
   if view.timed and opts.delta then
-    return "--delta: a CPU profile is of a time anyhow: --duration says how long"
+    return ("--delta: %s is of a time anyhow: --duration says how long"):format(view.name)
   end
   if not view.timed and opts.duration then
     return ("--duration: a %s profile is of an instant; --delta is for what is added to it")
@@ -82,9 +82,9 @@ local function of_server(address, view, opts)
   local query <const> = query_of(view, opts)
   local name <const> = url.shown(pprof.endpoint(address).base) .. view.profile
   if view.timed then
-    tell(opts, "taking a CPU profile of %s: %s (--duration)", name, query)
+    tell(opts, "waiting for %s: %s (--duration)", name, query)
   elseif opts.delta then
-    tell(opts, "taking what is added to %s: %s (--delta)", name, query)
+    tell(opts, "waiting for what is added to %s: %s (--delta)", name, query)
   end
   return taken(name .. (query and "?" .. query or ""), view,
     pprof.fetch(address, view.profile, query, passed_on(opts)))
@@ -92,8 +92,10 @@ end
 
 local function dump_of_server(address, opts)
   local query <const> = "debug=" .. opts.debug
-  return taken(url.shown(pprof.endpoint(address).base) .. "goroutine?" .. query, nil,
-    pprof.fetch(address, "goroutine", query, passed_on(opts)))
+  local result, message, code, hint = taken(url.shown(pprof.endpoint(address).base)
+    .. "goroutine?" .. query, nil, pprof.fetch(address, "goroutine", query, passed_on(opts)))
+  if result then result.source, result.address, result.is_server = "pprof", address, true end
+  return result, message, code, hint
 end
 
 -- Any file that a server has.
@@ -129,7 +131,7 @@ end
 -- @tparam string address a URL
 -- @tparam ?table given see `live.options`
 -- @treturn ?table `bytes name`; `sample_type` when the view is one of several;
---   `is_profile` when the view chose the profile
+--   `is_profile` when the view chose the profile; of a dump `address` and `is_server`
 -- @treturn ?string message; beside a table it says that the bytes are incomplete
 -- @treturn ?string code
 -- @treturn ?string hint

@@ -41,21 +41,24 @@ local function ask(address, words, timeout)
   return true
 end
 
--- Asks all sockets at once; the first in their order that answers counts.
+-- Asks all sockets at once, until one answers: others may be silent.
 local function ask_all(list, words, timeout)
-  local tasks, reasons = {}, {}
-  for i = 1, math.min(#list, MOST_SOCKETS) do
-    tasks[i] = loop.task(ask, address_of(list[i]), words, timeout)
+  local over, reasons, left = loop.event(), {}, math.min(#list, MOST_SOCKETS)
+  local tasks = {}
+  for i = 1, left do
+    local address <const> = address_of(list[i])
+    tasks[i] = loop.task(function()
+      local answers, why = ask(address, words, timeout)
+      reasons[i] = ("%s %s"):format(address:gsub("^http://", ""),
+        text.cut(text.printable(why or ""), 100))
+      left = left - 1
+      if answers then over:set(address) elseif left == 0 then over:set() end
+    end)
   end
-  local found
-  for i, task in ipairs(tasks) do
-    local joined, answers, why = task:join(loop.after(timeout + ANSWER))
-    if joined and answers then
-      found = found or address_of(list[i])
-    else
-      reasons[#reasons + 1] = ("%s %s"):format(address_of(list[i]):gsub("^http://", ""),
-        text.cut(text.printable(why or "does not answer"), 100))
-    end
+  local _, found = over:wait(loop.after(timeout + ANSWER))
+  for _, task in ipairs(tasks) do
+    task:cancel()
+    task:join(loop.after(ANSWER))
   end
   return found, reasons
 end
@@ -88,8 +91,10 @@ function sources.pprof(pid, timeout)
     return nil, ("process %d listens on no socket: it serves no net/http/pprof"):format(pid),
       "unavailable"
   end
-  local found, reasons = ask_all(list, proc.command_line(pid), timeout or ANSWER)
+  local found, told = ask_all(list, proc.command_line(pid), timeout or ANSWER)
   if found then return found end
+  local reasons = {}
+  for i = 1, math.min(#list, MOST_SOCKETS) do reasons[#reasons + 1] = told[i] end
   return nil, ("process %d serves no net/http/pprof that is known: %s"):format(pid,
     table.concat(reasons, "; ")), "unavailable", "sonde URL, when it is served elsewhere"
 end

@@ -19,6 +19,8 @@ views.list = {
   { name = "mutex", profile = "mutex", help = "delay of others by holders of locks" },
   { name = "block", profile = "block", help = "time blocked on locks and channels" },
   { name = "goroutine", profile = "goroutine", help = "goroutines" },
+  { name = "trace", profile = "trace", gops = "trace", timed = true,
+    help = "the execution trace, for go tool trace" },
   { name = "threadcreate", profile = "threadcreate", help = "threads, by what started them" },
 }
 
