@@ -74,11 +74,8 @@ local function write_results(report, args, env)
   local talk <const> = require "sonde.cmd.probe_talk"
   if args.json then talk.json(report, args, env) else talk.tables(report, args, env) end
   if args.output then
-    local reports <const> = require "sonde.report"
-    local module, why = reports.for_path(args.output)
-    if module == nil then errors.usage("-o: " .. why) end
-    local object <const> = report:profile()
-    common.write_report(module, object, { output = args.output }, env)
+    common.check(report:profile():write(args.output))
+    env:say("wrote " .. args.output)
   end
   if args.graph then
     local files <const> = require "sonde.base.files"
@@ -106,7 +103,7 @@ return common.verb {
   },
   run = function(args, env)
     check_usage(args)
-    if args.output and args.output ~= "-" then
+    if args.output then
       local module, why = require("sonde.report").for_path(args.output)
       if module == nil then errors.usage("-o: " .. why) end
     end
