@@ -130,6 +130,12 @@ local function names_of(asked)
   return table.concat(table.move(asked.meters, 1, #asked.meters, #list + 1, list), ", ")
 end
 
+local function show(format, counters, args, env)
+  local redactor <const> = common.redactor(args)
+  if redactor then counters = require("sonde.redact.counters").wrap(redactor, counters) end
+  common.checked(args, env, function(inner) format.show(counters, inner) end)
+end
+
 -- Shows what has come at each interval, until there is a reason to end.
 local function watch(counters, format, args, env, is_over)
   local loop <const> = require "sonde.base.loop"
@@ -145,7 +151,7 @@ local function watch(counters, format, args, env, is_over)
     local complete <const> = not args.once
       or first and loop.now() - first > counters.interval + 2 * SETTLE
     if complete and counters.updates > shown and loop.now() - counters.newest > SETTLE then
-      format.show(counters, env)
+      show(format, counters, args, env)
       env.out:flush()
       shown = counters.updates
       if args.once then return true end
@@ -170,7 +176,7 @@ return common.verb {
       { name = "once", type = "boolean", help = "show the first values and end" },
       { name = "csv", type = "boolean", help = "write comma-separated values" },
       common.json,
-    })
+    }, common.redact_options())
   end,
   examples = {
     "sonde counters Api",

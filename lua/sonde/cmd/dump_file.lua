@@ -29,6 +29,12 @@ local function stream_of(args)
   return common.opened(opens.dump_stream(args.input, { limit = args.limit })):where(args)
 end
 
+-- A dump as it may be shown.
+local function shown(dump, args)
+  local redactor <const> = common.redactor(args)
+  return redactor and require("sonde.redact.dump").wrap(redactor, dump) or dump
+end
+
 -- Labels by stack, of a dump with debug=1.
 local function labels_of(args, env)
   if args.labels == nil then return nil end
@@ -49,10 +55,17 @@ local function hex(value)
   return value and ("0x%x"):format(value)
 end
 
--- A record as the core writes it, when its labels come from elsewhere.
-local function json_with_labels(stream, labels, schema, before, input)
+-- A record as the core writes it, when its labels come from elsewhere or it is
+-- redacted.
+local function json_of_record(stream, labels, redactor, schema, before, input)
   local record <const> = stream:record()
-  if next(record.labels) == nil then record.labels = labels(record.frames) or record.labels end
+  if labels and next(record.labels) == nil then
+    record.labels = labels(record.frames) or record.labels
+  end
+  if redactor then
+    require("sonde.redact.dump").record(redactor, record)
+    before = before ~= "" and redactor:text(before) or before
+  end
   record.schema, record.before = schema, before ~= "" and before or nil
   if type(input) == "table" then
     record.transport, record.pid, record.taken_at = input.source, input.pid, input.taken_at
@@ -89,6 +102,7 @@ end
 -- behind the last with that: so one line is held back.
 local function write_json(args, env)
   local stream <const>, labels = stream_of(args), labels_of(args, env)
+  local redactor <const> = common.redactor(args)
   local before, held, n = "", nil, 0
   while true do
     local kind, message, code = stream:next()
@@ -100,12 +114,14 @@ local function write_json(args, env)
       if held then env.out:write(held, "\n") end
       n = n + 1
       local schema <const> = n == 1 and 1 or nil
-      held = labels and json_with_labels(stream, labels, schema, before, args.input)
+      held = (labels or redactor)
+        and json_of_record(stream, labels, redactor, schema, before, args.input)
         or with_transport(stream:json(head_of(args.input, schema), before), args.input)
       before = ""
     end
   end
   if held then
+    if before ~= "" and redactor then before = redactor:text(before) end
     if before ~= "" then held = held:sub(1, -2) .. ',"after":' .. json.string(before) .. "}" end
     env.out:write(held, "\n")
   end
@@ -135,9 +151,9 @@ local function write_groups(args, env)
   local dump, message, code, hint = common.opened(opens.dump(args.input, { limit = args.limit }))
   if message then env:warn(message, code, hint) end
   dump:set_labels(labels_of(args, env))
-  common.write_report(require "sonde.report.dump", dump:where {
+  common.write_report(require "sonde.report.dump", shown(dump:where {
     state = args.state, func = args.func, wait = args.wait,
-  }, args, env)
+  }, args), args, env)
   return true
 end
 
@@ -163,7 +179,7 @@ local function open_for_diff(path, args, env)
     limit = args.limit, rows = true,
   }))
   if message then env:warn(message, code, hint) end
-  return dump:where { state = args.state, func = args.func, wait = args.wait }
+  return shown(dump:where { state = args.state, func = args.func, wait = args.wait }, args)
 end
 
 local function write_diff(args, env)
@@ -184,8 +200,7 @@ local function write_diff(args, env)
     return #changes > 0
   end
   common.check(require("sonde.report.dump_diff").write(changes, counts, {
-    before = name_of(args.input), after = name_of(args.other), n = args.n,
-    frames = args.frames or 8,
+    before = before.name, after = after.name, n = args.n, frames = args.frames or 8,
   }, env.out))
   return true
 end
@@ -275,7 +290,7 @@ return common.verb {
       { name = "labels", type = "path",
         help = "a dump with debug=1 of the same time, for the labels of the goroutines" },
     }, dumps.filters, require("sonde.report.dump").options, require "sonde.base.connection",
-      options.select(common.input_options, { "limit" }))
+      options.select(common.input_options, { "limit" }), common.redact_options())
   end,
   examples = {
     "sonde dump goroutines.txt",
@@ -294,6 +309,13 @@ return common.verb {
     if args.diff then write = write_diff
     elseif args.full then write = write_full
     elseif args.json then write = write_json end
-    return write(args, env) and errors.exit.done or errors.exit.empty
+    if args.redact and (args.full or args.labels) then
+      errors.usage("--redact: not with --full or --labels, which show the text as it is", "--json")
+    end
+    local status
+    common.checked(args, env, function(inner)
+      status = write(args, inner) and errors.exit.done or errors.exit.empty
+    end)
+    return status
   end,
 }

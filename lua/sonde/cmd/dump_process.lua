@@ -71,6 +71,28 @@ local function targets_of(args)
   return list
 end
 
+-- How many dumps were shown.
+local function show_all(args, env)
+  local redactor <const> = common.redactor(args)
+  local shown = 0
+  for i, target in ipairs(targets_of(args)) do
+    local dump, message, code, hint = target:dump { timeout = args.timeout }
+    if dump == nil then
+      env:warn(message, code, hint)
+    else
+      if redactor then dump = require("sonde.redact.dump").managed(redactor, dump) end
+      if args.json then
+        write_json(dump, env, shown == 0 and 1 or nil)
+      else
+        if i > 1 then env.out:write("\n") end
+        write_text(dump, env)
+      end
+      shown = shown + 1
+    end
+  end
+  return shown
+end
+
 return common.verb {
   name = "dump",
   summary = "what every thread of a running process is doing now",
@@ -79,24 +101,12 @@ return common.verb {
     return options.join(live.target_options, require("sonde.dotnet.dump").options, {
       { name = "tree", type = "boolean", help = "also the processes that it has started" },
       common.json,
-    })
+    }, common.redact_options())
   end,
   examples = { "sonde dump 4242", "sonde dump Api --json | head -n 1" },
   run = function(args, env)
-    local shown = 0
-    for i, target in ipairs(targets_of(args)) do
-      local dump, message, code, hint = target:dump { timeout = args.timeout }
-      if dump == nil then
-        env:warn(message, code, hint)
-      else
-        if args.json then write_json(dump, env, shown == 0 and 1 or nil)
-        else
-          if i > 1 then env.out:write("\n") end
-          write_text(dump, env)
-        end
-        shown = shown + 1
-      end
-    end
+    local shown
+    common.checked(args, env, function(inner) shown = show_all(args, inner) end)
     return shown == 0 and errors.exit.empty or errors.exit.done
   end,
 }

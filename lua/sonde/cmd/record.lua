@@ -163,7 +163,7 @@ local verb <const> = common.verb {
   arguments = { live.target_argument },
   options = function()
     return options.join(live.target_options, declared,
-      options.select(common.view_options, { "view", "names" }))
+      options.select(common.view_options, { "view", "names" }), common.redact_options())
   end,
   examples = {
     "sonde record -p Api                          # Ctrl-C ends it",
@@ -179,6 +179,7 @@ local verb <const> = common.verb {
   },
   run = function(args, env)
     args.command = program_words
+    run.refuse_raw(args)
     require("sonde.cmd.record_tape").check(args)
     if args.listen then return serve(args, env) end
     if args.command then return start_program(args, env) end

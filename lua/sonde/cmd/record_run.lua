@@ -52,6 +52,16 @@ local function is_raw(path)
   return path:find("%.nettrace$") ~= nil or require("sonde.report").for_path(path) == nil
 end
 
+--- Refuses to redact a recording, which holds what the process sent, names and
+-- all.
+-- @tparam table args
+function run.refuse_raw(args)
+  common.redactor(args)
+  if not args.redact or args.output and not is_raw(args.output) then return end
+  errors.usage("--redact: a recording (.nettrace) keeps what the process sent; redact what is made"
+    .. " of it", "-o recorded.html")
+end
+
 -- The reports that `-f` names, each with the file it goes to.
 local function further_formats(args)
   local list = {}
@@ -92,7 +102,11 @@ local function write_converted(trace, want, path, args, env)
   if reports.needs(module, {}) == "profile" then
     object = common.check(trace:profile { view = want.view, names = args.names })
   end
-  common.write_report(module, object, { output = path }, env)
+  -- One redactor for all that is written of a recording.
+  local redactor <const> = common.redactor(args)
+  common.write_report(module, common.redacted(object, args), {
+    output = path, redact = args.redact, redactor = redactor,
+  }, env)
 end
 
 local function write_results(recording, want, args, env)
