@@ -157,10 +157,6 @@ local function write_groups(args, env)
   return true
 end
 
-local function name_of(input)
-  return type(input) == "table" and input.name or input
-end
-
 local function row_of(change, schema)
   local row <const> = {
     schema = schema, goroutine_id = change.goroutine_id, change = change.change,
