@@ -38,8 +38,8 @@ function V4:add(bytes)
   self.size = self.size + #bytes
 end
 
-function V4:block(name, body)
-  self:add("\5\5\1" .. ("<i4i4s4"):pack(2, 0, name) .. "\6" .. ("<i4"):pack(#body))
+function V4:block(name, body, claim)
+  self:add("\5\5\1" .. ("<i4i4s4"):pack(2, 0, name) .. "\6" .. ("<i4"):pack(claim or #body))
   self:add(("\0"):rep(-self.size % 4) .. body .. "\6")
 end
 
@@ -166,6 +166,44 @@ describe("a hostile trace", function()
     assert.is_true(seconds(function()
       assert.equal(20000, read(bytes):counts().sequence_points)
     end) < 1.5)
+  end)
+
+  it("loses nothing but a block whose size lies, and gathers little for it", function()
+    local made <const> = v4()
+    made:types({ SAMPLER, 0 })
+    made:events { event(1, 1, SAMPLE), event(1, 1, SAMPLE) }
+    made:block("EventBlock", HEADER .. event(1, 2, SAMPLE), 0x7fffffff)
+    made:events { event(1, 3, SAMPLE) }
+    made:block("Nonsense", ("\0"):rep(100), 0x7ffffff0)
+    made:events { event(1, 4, SAMPLE) }
+    local trace <const> = read(made:whole())
+    assert.equal(5, trace:counts().samples_managed)
+    assert.is_true(trace:counts().ended)
+    local problems <const> = trace:problems()
+    assert.matches("cannot have the 2147483647 bytes that it claims: 33 of them are read",
+      problems[1].text)
+  end)
+
+  it("is not gathered beyond what a block can be", function()
+    local made <const> = v4()
+    made:types({ SAMPLER, 0 })
+    made:block("EventBlock", HEADER .. event(1, 2, SAMPLE), 0x7fffffff)
+    local trace <const> = core.trace {}
+    trace:feed(made:whole())
+    local filling <const> = ("\xff"):rep(1 << 20)
+    assert.is_true(seconds(function()
+      for _ = 1, 64 do trace:feed(filling) end
+    end) < 2)
+    trace:finish()
+    assert.equal(1, trace:counts().samples_managed)
+    assert.is_true(trace:counts().memory_peak < 28 << 20)
+  end)
+
+  it("with many sizes that lie is read in time", function()
+    local made <const> = v4()
+    for _ = 1, 100000 do made:block("EventBlock", "", 0x7fffffff) end
+    local bytes <const> = made:whole()
+    assert.is_true(seconds(function() read(bytes) end) < 2)
   end)
 
   it("pays for the code that changes under addresses only when they are seen", function()

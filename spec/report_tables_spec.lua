@@ -51,6 +51,19 @@ describe("the report top", function()
     assert.same({ "boss", 16 }, { threads[2].name, threads[2].flat })
   end)
 
+  it("counts what is too small without making rows of it", function()
+    local lines <const> = { "main;big 100000" }
+    for i = 1, 300 do lines[#lines + 1] = ("main;small%d 1"):format(i) end
+    local profile <const> = profiles.of(table.concat(lines, "\n"))
+    local words <const> = assert(profile:render("top"))
+    assert.matches("Showing 2 of 302 functions", words)
+    assert.matches("Dropped 300 nodes %(cum <= 0.50us%)", words)
+    assert.equal(2, #profile:graph { least_share = 0.005 }.nodes)
+    assert.equal(302, profile:graph { least_share = 0.005 }.n_all)
+    assert.equal(100300, profile:graph { least_share = 0.005 }.flat_sum)
+    assert.matches("Showing 302 of 302 functions", profile:render("top", { no_trim = true }))
+  end)
+
   it("refuses units and types that do not fit, with words", function()
     local rows, message, code = profiles.program():top { unit = "MB" }
     assert.is_nil(rows)

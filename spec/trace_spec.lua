@@ -296,6 +296,15 @@ describe("profile of a trace", function()
     assert.truthy(comments:find("no rundown", 1, true))
   end)
 
+  it("counts frames without a profile as a profile does", function()
+    local _, facts = demo.core:profile { view = "wall" }
+    local counted <const> = demo.core:frames { view = "wall" }
+    for _, name in ipairs { "frames", "unresolved", "guessed", "cut_samples" } do
+      assert.equal(facts[name], counted[name])
+    end
+    assert.is_true(counted.frames > 100000)
+  end)
+
   it("refuses an unknown view with the ones there are", function()
     local profile, message, code = demo:profile { view = "wal" }
     assert.is_nil(profile)

@@ -185,6 +185,10 @@ struct frame_info builder_frame(struct builder *b, uint32_t frame) {
   if ((info->flags & FRAME_KNOWN) == 0) {
     struct meaning m = clr_meaning(b->clr, frame,
                                    b->style != NAMES_RAW);
+    if (b->only_counts) {
+      info->flags = FRAME_KNOWN | (m.named ? method_flags(b, &m) : 0);
+      return *info;
+    }
     uint32_t mapping = mapping_of(b, &m);
     uint32_t flags = m.named ? method_flags(b, &m) : 0;
     info->location = m.named ? named_location(b, &m, mapping)

@@ -38,6 +38,7 @@ struct builder {
   struct intern intern;
   enum names_style style;
   int names_complete;      /* what has no name is not managed code */
+  int only_counts;         /* frames are looked at, and not made */
   struct frame_info *frames;   uint32_t n_frames;   /* by address, then own */
   struct node_info *nodes;     uint32_t n_nodes;
   uint32_t *path;              uint32_t path_cap;

@@ -332,6 +332,23 @@ static int set_head(struct clr *c, const struct view_options *o,
   return 0;
 }
 
+int view_count(struct clr *c, const struct view_options *o,
+               struct view_facts *facts) {
+  memset(facts, 0, sizeof *facts);
+  struct profile *p = profile_new(o->limit);
+  if (p == NULL) return -1;
+  const struct rows *rows = rows_of(c, o);
+  struct builder b;
+  int status = builder_init(&b, c, p, o->names);
+  b.only_counts = 1;
+  for (uint32_t i = 0; i < rows->count && status == 0; i++)
+    count_frames(&b, &rows->rows[i], facts);
+  if (b.refused || p->budget.exceeded) status = -1;
+  builder_free(&b);
+  profile_free(p);
+  return status;
+}
+
 struct profile *view_profile(struct clr *c, const struct view_options *o,
                              struct view_facts *facts) {
   memset(facts, 0, sizeof *facts);

@@ -45,6 +45,13 @@ struct profile *view_profile(struct clr *c, const struct view_options *options,
                              struct view_facts *facts);
 
 /*
+** Only the counts of frames that go with a profile, which need a tenth of its
+** memory. 0, or -1 when memory is refused.
+*/
+int view_count(struct clr *c, const struct view_options *options,
+               struct view_facts *facts);
+
+/*
 ** The samples in order, into 'out' (which is empty), and the profile that
 ** their stacks are of. NULL when memory is refused.
 */

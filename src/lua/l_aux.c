@@ -81,6 +81,16 @@ lua_Integer aux_opt_integer(lua_State *L, int arg, const char *name,
   return otherwise;
 }
 
+lua_Number aux_opt_number(lua_State *L, int arg, const char *name,
+                          lua_Number otherwise) {
+  if (push_option(L, arg, name) != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TNUMBER) wrong_type(L, arg, name, "a number");
+    otherwise = lua_tonumber(L, -1);
+  }
+  lua_pop(L, 1);
+  return otherwise;
+}
+
 int aux_opt_boolean(lua_State *L, int arg, const char *name, int otherwise) {
   int type = push_option(L, arg, name);
   if (type != LUA_TNIL) {

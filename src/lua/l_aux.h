@@ -35,6 +35,8 @@ int aux_no_memory(lua_State *L);
 void aux_check_options(lua_State *L, int arg, const char *const *names);
 lua_Integer aux_opt_integer(lua_State *L, int arg, const char *name,
                             lua_Integer otherwise);
+lua_Number aux_opt_number(lua_State *L, int arg, const char *name,
+                          lua_Number otherwise);
 int aux_opt_boolean(lua_State *L, int arg, const char *name, int otherwise);
 const char *aux_opt_string(lua_State *L, int arg, const char *name,
                            const char *otherwise, size_t *len);

@@ -25,6 +25,9 @@ struct graph_job {
   uint32_t *number;      /* node to its place in the result, 0 for none */
   uint32_t number_cap, n_numbers;
   int with_edges, with_tags, with_frames, with_detail, with_bare;
+  double least_share;    /* of the sum of flat values, for a node to be told */
+  uint32_t n_all;        /* nodes with a value */
+  int64_t flat_sum;      /* theirs; it wraps, as sums in Lua do */
 };
 
 enum nodes_by profile_by_check(lua_State *L, int arg) {
@@ -86,13 +89,46 @@ static void push_node(lua_State *L, struct graph_job *job, uint32_t node) {
 }
 
 /* A node without any value is in no report. */
+static int has_value(const struct graph *g, uint32_t node) {
+  return g->values[node].flat != 0 || g->values[node].cum != 0;
+}
+
+static void sum_nodes(struct graph_job *job) {
+  const struct graph *g = &job->graph;
+  uint64_t sum = 0;
+  job->n_all = 0;
+  for (uint32_t i = 0; i < g->nodes.count; i++) {
+    if (!has_value(g, i)) continue;
+    job->n_all++;
+    sum += (uint64_t)g->values[i].flat;
+  }
+  job->flat_sum = (int64_t)sum;
+}
+
+static int64_t magnitude(int64_t value) {
+  int saturated = 0;
+  return value < 0 ? saturate_negate(value, &saturated) : value;
+}
+
+/* What a node's cum must come to: the share, rounded as pprof does. */
+static int64_t least_value(const struct graph_job *job) {
+  double least = (double)job->flat_sum * job->least_share;
+  return least > -0x1p63 && least < 0x1p63 ? magnitude((int64_t)least) : 0;
+}
+
+/*
+** Small nodes are left out before they are tables of Lua: a million of them
+** take 300 MB.
+*/
 static void push_nodes(lua_State *L, struct graph_job *job) {
   struct graph *g = &job->graph;
   uint32_t n = 0;
+  sum_nodes(job);
+  int64_t least = least_value(job);
   lua_newtable(L);
   for (uint32_t i = 0; i < g->nodes.count; i++) {
     job->number[i] = 0;
-    if (g->values[i].flat == 0 && g->values[i].cum == 0) continue;
+    if (!has_value(g, i) || magnitude(g->values[i].cum) < least) continue;
     push_node(L, job, i);
     job->number[i] = ++n;
     aux_seti(L, -2, n);
@@ -186,6 +222,8 @@ static int push_graph(lua_State *L) {
   }
   aux_set_integer(L, "total", g->total);
   aux_set_integer(L, "sum", g->sum);
+  aux_set_integer(L, "n_all", job->n_all);
+  aux_set_integer(L, "flat_sum", job->flat_sum);
   if (g->saturated) aux_set_boolean(L, "saturated", 1);
   return 1;
 }
@@ -295,7 +333,7 @@ static enum graph_edges edges_option(lua_State *L, int arg) {
 static int profile_graph(lua_State *L) {
   static const char *const names[] = {
     "type", "by", "edges", "mean", "keep", "node_of", "tags", "modules",
-    "detail", "bare", NULL
+    "detail", "bare", "least_share", NULL
   };
   struct profile_box *box = profile_check_any(L, 1);
   struct profile *p = box->profile;
@@ -317,6 +355,7 @@ static int profile_graph(lua_State *L) {
   job.with_bare = aux_opt_boolean(L, 2, "bare", 0);
   job.with_detail = aux_opt_boolean(L, 2, "detail", 0);
   job.with_frames = aux_opt_boolean(L, 2, "node_of", 0);
+  job.least_share = aux_opt_number(L, 2, "least_share", 0);
   return run_graph(L, p, by_option(L, 2), &o, &job);
 }
 

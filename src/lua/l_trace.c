@@ -299,6 +299,31 @@ static int trace_profile(lua_State *L) {
 }
 
 /***
+How many frames the samples of a view have, without making a profile of them.
+@function trace:frames
+@tparam[opt] table options `view`, `names`, as for `trace:profile`
+@treturn table as the second value of `trace:profile`
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code `limit`
+*/
+static int trace_frames(lua_State *L) {
+  static const char *const names[] = {"view", "names", NULL};
+  struct trace *t = trace_check_finished(L);
+  lua_settop(L, 2);
+  aux_check_options(L, 2, names);
+  struct view_options o;
+  memset(&o, 0, sizeof o);
+  read_view(L, t, &o);
+  o.names = read_names(L, 2);
+  o.limit = trace_room(t);
+  struct view_facts facts;
+  if (view_count(&t->clr, &o, &facts) != 0) return aux_no_memory(L);
+  push_facts(L, &facts);
+  return 1;
+}
+
+/***
 The samples in order, or runs of them, as the trace was made.
 @function trace:timeline
 @tparam[opt] table options `names`
@@ -352,6 +377,7 @@ static const luaL_Reg methods[] = {
   {"pump", trace_pump},
   {"finish", trace_finish},
   {"profile", trace_profile},
+  {"frames", trace_frames},
   {"timeline", trace_timeline},
   {"close", trace_close},
   {NULL, NULL}

@@ -19,9 +19,18 @@
 
 #define HEAD_BYTES 15          /* tags, version, least reader, name length */
 #define NAME_MAX_BYTES 64
+#define OBJECT_WINDOW (HEAD_BYTES + NAME_MAX_BYTES)
+#define RESYNC_STEP ((size_t)32 << 10)
 #define TRACE_BYTES 48
 #define V6_HEAD_BYTES 20       /* magic, zero, major, minor */
 #define READER_MAX 5           /* newest reader level that is understood */
+
+/*
+** No writer of V3 to V5 makes blocks of more than 100 KiB, and V6 cannot say
+** more than 16 MiB: a larger size is a lie, and no more is gathered for it.
+*/
+#define BLOCK_MAX ((size_t)16 << 20)
+#define LIE_STEP ((size_t)64 << 10)
 
 static const char magic[] = "Nettrace";
 static const char serializer[] = "!FastSerialization.1";
@@ -208,9 +217,51 @@ static struct step step_object(struct nt_reader *r, const uint8_t *p,
   return object_head(r, p, n);
 }
 
+static int object_begins(const uint8_t *p, size_t n) {
+  if ((p[0] != TAG_OBJECT_V4 && p[0] != TAG_OBJECT_V3) || p[1] != p[0]
+      || p[2] != TAG_PRIVATE)
+    return 0;
+  uint32_t len = word_at(p + 11);
+  return len <= NAME_MAX_BYTES && n >= HEAD_BYTES + len
+         && kind_of_name(p + HEAD_BYTES, len) != BLOCK_KINDS;
+}
+
+/* Where the next object of a known name begins; 'n' when none does. */
+static size_t next_object(const uint8_t *p, size_t from, size_t n) {
+  for (size_t i = from; i + HEAD_BYTES <= n; i++)
+    if (object_begins(p + i, n - i)) return i;
+  return n;
+}
+
+/*
+** A block whose size lies ends where the next object begins. While none is
+** seen, twice as much is looked at, so that many such blocks cost no more time
+** than their bytes.
+*/
+static struct step step_lying_body(struct nt_reader *r, const uint8_t *p,
+                                   size_t n) {
+  if (n > BLOCK_MAX) n = BLOCK_MAX;
+  size_t end = next_object(p, 0, n);
+  if (end == n && n < BLOCK_MAX)
+    return wants(2 * n + LIE_STEP < BLOCK_MAX ? 2 * n + LIE_STEP : BLOCK_MAX);
+  size_t size = end > 0 && p[end - 1] == TAG_END_OBJECT ? end - 1 : end;
+  reader_problem(r, PROBLEM_OBJECT, r->body_head,
+                 "the block at byte %llu cannot have the %u bytes that it "
+                 "claims: %llu of them are read",
+                 (unsigned long long)r->body_head, r->body_size,
+                 (unsigned long long)size);
+  r->state = FRAME_OBJECT;
+  if (!r->body_unknown
+      && block_read(r, r->body_kind, p, size, r->offset) != 0)
+    return done(0);
+  if (end == n) resync(r);
+  return done(end);
+}
+
 static struct step step_object_body(struct nt_reader *r, const uint8_t *p,
                                     size_t n) {
   size_t size = r->body_size;
+  if (size > BLOCK_MAX) return step_lying_body(r, p, n);
   if (n < size + 1) return wants(size + 1);
   r->state = FRAME_OBJECT;
   if (!r->body_unknown
@@ -225,29 +276,17 @@ static struct step step_object_body(struct nt_reader *r, const uint8_t *p,
   return done(size + 1);
 }
 
-static int object_begins(const uint8_t *p, size_t n) {
-  if ((p[0] != TAG_OBJECT_V4 && p[0] != TAG_OBJECT_V3) || p[1] != p[0]
-      || p[2] != TAG_PRIVATE)
-    return 0;
-  uint32_t len = word_at(p + 11);
-  return len <= NAME_MAX_BYTES && n >= HEAD_BYTES + len
-         && kind_of_name(p + HEAD_BYTES, len) != BLOCK_KINDS;
-}
-
 static struct step step_resync(struct nt_reader *r, const uint8_t *p,
                                size_t n) {
-  size_t window = HEAD_BYTES + NAME_MAX_BYTES;
-  if (n < window) return wants(window);
+  if (n < OBJECT_WINDOW) return wants(OBJECT_WINDOW);
   /* The place where reading failed once would fail again. */
-  for (size_t i = r->offset == r->resync_from; i + window <= n; i++) {
-    if (!object_begins(p + i, n - i)) continue;
-    reader_problem(r, PROBLEM_SKIPPED, r->resync_from,
-                   "%llu damaged bytes are skipped",
-                   (unsigned long long)(r->offset + i - r->resync_from));
-    r->state = FRAME_OBJECT;
-    return done(i);
-  }
-  return done(n - window + 1);
+  size_t at = next_object(p, r->offset == r->resync_from, n);
+  if (at == n) return done(n - OBJECT_WINDOW + 1);
+  reader_problem(r, PROBLEM_SKIPPED, r->resync_from,
+                 "%llu damaged bytes are skipped",
+                 (unsigned long long)(r->offset + at - r->resync_from));
+  r->state = FRAME_OBJECT;
+  return done(at);
 }
 
 static struct step step_block(struct nt_reader *r, const uint8_t *p,
@@ -342,10 +381,15 @@ static enum nt_status carry(struct nt_reader *r, const uint8_t *p,
   return r->status;
 }
 
-/* Completes the carried unit. Returns the bytes taken from the piece. */
+/*
+** Completes the carried unit. Returns the bytes taken from the piece. The
+** search for an object always leaves a window's rest, so it takes more at a
+** time than it needs: one byte each made it a hundred times slower.
+*/
 static size_t complete(struct nt_reader *r, const uint8_t *p, size_t n) {
   size_t missing = r->need - r->carry.len;
-  size_t take = missing < n ? missing : n;
+  size_t wanted = r->state == FRAME_RESYNC ? missing + RESYNC_STEP : missing;
+  size_t take = wanted < n ? wanted : n;
   if (carry(r, p, take) != NT_OK || take < missing) return take;
   size_t need;
   size_t used = run(r, r->carry.data, r->carry.len, &need);

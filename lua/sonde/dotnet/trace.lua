@@ -344,8 +344,8 @@ local NO_FRAMES <const> = { frames = 0, unresolved = 0, guessed = 0, cut_samples
 function Trace:frames()
   local view <const> = views.of_samples(self.core)
   if view == nil then return NO_FRAMES end
-  local profile, facts = cached_profile(self, view, { names = "pretty", labels = true })
-  return profile and facts or NO_FRAMES
+  self.frame_facts = self.frame_facts or self.core:frames { view = view } or NO_FRAMES
+  return self.frame_facts
 end
 
 --- The samples in order of time, over one profile of stacks.

@@ -157,10 +157,10 @@ end
 -- Questions that are not named here are answered as they are: numbers.
 local PLAIN <const> = {
   "counts", "gcs", "pauses", "heap", "contention", "adjustments", "sampling", "il_maps",
-  "close",
+  "frames", "close",
 }
 for _, name in ipairs(PLAIN) do
-  Core[name] = function(self) return self.core[name](self.core) end
+  Core[name] = function(self, ...) return self.core[name](self.core, ...) end
 end
 
 Core.__index = Core

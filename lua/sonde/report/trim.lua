@@ -152,17 +152,19 @@ local function without_negative(graph)
   graph.nodes = kept
 end
 
-local function build(about, opts, shape, keep, edges)
+local function build(about, opts, shape, keep, edges, least_share)
   if shape.tree then return shape.tree.build(about, opts) end
   local graph <const> = about.profile:graph {
     type = about.index, by = shape.by or opts.by, mean = about.mean, keep = keep, edges = edges,
     bare = edges ~= nil,
     tags = edges == true and shape.tags or nil, modules = shape.modules,
     detail = shape.detail or (shape.by or opts.by) ~= "function", node_of = true,
+    least_share = least_share,
   }
   link(graph)
   graph.all = table.move(graph.nodes, 1, #graph.nodes, 1, {})
   if opts.drop_negative then without_negative(graph) end
+  graph.count = (least_share or 0) > 0 and graph.n_all or #graph.nodes
   return graph
 end
 
@@ -274,7 +276,7 @@ local function rebuild(about, opts, shape, graph, nodes)
     graph.nodes = nodes
     return graph
   end
-  local keep <const> = #nodes < #graph.nodes and mask_of(graph, nodes) or nil
+  local keep <const> = #nodes < graph.count and mask_of(graph, nodes) or nil
   return build(about, opts, shape, keep, edges)
 end
 
@@ -305,9 +307,11 @@ end
 --   `dropped_edges`, `tag_cutoff`, `n_all`
 function trim.graph(about, opts, shape)
   shape = shape or {}
-  local full = build(about, opts, shape, nil, nil)
-  local n_all <const> = #full.nodes
-  local sum <const> = sum_flat(full.nodes)
+  -- What is too small need not come from the core, unless signs count first.
+  local share <const> = not opts.no_trim and not opts.drop_negative and opts.node_fraction or 0
+  local full = build(about, opts, shape, nil, nil, share)
+  local n_all, sum = #full.nodes, sum_flat(full.nodes)
+  if share > 0 and full.n_all then n_all, sum = full.n_all, full.flat_sum end
   local cutoffs <const> = {
     node = opts.no_trim and 0 or share_of(sum, opts.node_fraction or 0),
     edge = opts.no_trim and 0 or share_of(sum, opts.edge_fraction or 0),
