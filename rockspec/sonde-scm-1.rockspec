@@ -69,6 +69,7 @@ build = {
         "src/elf/elf.c",
         "src/elf/gotable.c",
         "src/elf/symtab.c",
+        "src/elf/textmap.c",
         "src/ipc/advertise.c",
         "src/ipc/ipc.c",
         "src/ipc/reply.c",

@@ -146,3 +146,9 @@ const char *gotable_line(const struct gotable *t,
   if (*line < 0) *line = 0;
   return name;
 }
+
+int64_t gotable_frame(const struct gotable *t,
+                      const struct gotable_function *f, uint64_t address) {
+  uint64_t fields = f->record + (t->layout >= 18 ? 4 : t->pointer);
+  return value_at(t, number(t, fields + 12, 4), f->start, address);
+}

@@ -41,4 +41,11 @@ const char *gotable_line(const struct gotable *t,
                          const struct gotable_function *f, uint64_t address,
                          int64_t *line);
 
+/*
+** How far the stack pointer is below the return address at an address of a
+** function; negative when that is not known.
+*/
+int64_t gotable_frame(const struct gotable *t,
+                      const struct gotable_function *f, uint64_t address);
+
 #endif

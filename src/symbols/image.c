@@ -107,7 +107,7 @@ const struct cfi *image_cfi(struct image *m) {
   return &m->cfi;
 }
 
-static const struct gotable *go_table(struct image *m) {
+const struct gotable *image_go(struct image *m) {
   if (m->go_state == IMAGE_UNREAD)
     m->go_state = gotable_open(&m->go, &m->elf) == 0 ? IMAGE_READ
                                                      : IMAGE_NONE;
@@ -115,7 +115,7 @@ static const struct gotable *go_table(struct image *m) {
 }
 
 int image_is_go(struct image *m) {
-  return go_table(m) != NULL;
+  return image_go(m) != NULL;
 }
 
 /* Is a function's start between a symbol and the address? */
@@ -133,7 +133,7 @@ struct image_function image_function(struct image *m, uint64_t address) {
     struct image_function known = {IMAGE_SYMBOL, s->name, s->address};
     return known;
   }
-  const struct gotable *table = go_table(m);
+  const struct gotable *table = image_go(m);
   if (table != NULL && gotable_find(table, address, &go) == 0) {
     struct image_function known = {IMAGE_GO_TABLE, go.name, go.start};
     return known;
@@ -188,7 +188,7 @@ unsigned image_frames(struct image *m, uint64_t address,
   if (n > 0 || most == 0) return n;
   if (function.name == NULL) return 0;
   struct image_frame f = {.linkage_name = function.name};
-  const struct gotable *table = go_table(m);
+  const struct gotable *table = image_go(m);
   if (table != NULL && gotable_find(table, address, &go) == 0)
     f.file = gotable_line(table, &go, address, &f.line);
   frames[0] = f;

@@ -73,6 +73,9 @@ const struct symtab *image_symbols(struct image *m);
 /* The unwinding rules; never NULL. */
 const struct cfi *image_cfi(struct image *m);
 
+/* Go's table of functions; NULL when there is none. */
+const struct gotable *image_go(struct image *m);
+
 /* Was it made by Go? */
 int image_is_go(struct image *m);
 

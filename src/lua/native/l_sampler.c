@@ -1,0 +1,257 @@
+/*
+** On-CPU samples: native.sampler.
+*/
+#include <errno.h>
+#include <string.h>
+
+#include <linux/perf_event.h>
+
+#include "lua/l_aux.h"
+#include "lua/native/l_native.h"
+#include "pprof/pprof.h"
+#include "probe/sampler.h"
+
+#define CLASS "sonde.sampler"
+
+struct sampler_box {
+  struct sampler *sampler;   /* NULL when closed */
+  struct profile *profile;   /* while it is written */
+  struct budget budget;
+  struct buffer out;
+};
+
+static struct sampler *check(lua_State *L) {
+  struct sampler_box *box = luaL_checkudata(L, 1, CLASS);
+  luaL_argcheck(L, box->sampler != NULL, 1, "the sampler is closed");
+  return box->sampler;
+}
+
+static int fail(lua_State *L, int error) {
+  const char *code = error == EACCES || error == EPERM ? "permission"
+                     : error == ESRCH ? "not_found" : "unavailable";
+  return aux_fail(L, code, "perf_event_open: %s", strerror(error));
+}
+
+static void read_options(lua_State *L, struct perfring_options *o) {
+  static const char *const names[] = {
+    "type", "config", "frequency", "period", "stack", "kernel", "switches",
+    NULL
+  };
+  aux_check_options(L, 1, names);
+  memset(o, 0, sizeof *o);
+  o->type = (uint32_t)aux_opt_integer(L, 1, "type", PERF_TYPE_SOFTWARE);
+  o->config = (uint64_t)aux_opt_integer(L, 1, "config",
+                                        PERF_COUNT_SW_CPU_CLOCK);
+  o->period = (uint64_t)aux_opt_integer(L, 1, "period", 0);
+  o->frequency = (uint64_t)aux_opt_integer(L, 1, "frequency",
+                                           o->period > 0 ? 0 : 99);
+  o->with_kernel = aux_opt_boolean(L, 1, "kernel", 1);
+  o->with_switches = aux_opt_boolean(L, 1, "switches", 0);
+  lua_Integer stack = aux_opt_integer(L, 1, "stack", 16384);
+  luaL_argcheck(L, stack >= 0 && stack <= 65528 && stack % 8 == 0, 1,
+                "option 'stack' must be a multiple of 8 below 65536");
+  o->stack_bytes = (uint32_t)stack;
+}
+
+/***
+A sampler, with nothing to sample yet.
+@function native.sampler
+@tparam table options `type config` (as of perf_event_open; cpu-clock),
+`frequency` (samples a second; 99) or `period` (one in so many events), `stack`
+(bytes of the stack to copy; 16384), `kernel` (boolean; true: sample the kernel
+too), `switches` (boolean)
+@treturn ?userdata
+*/
+static int sampler_create(lua_State *L) {
+  struct perfring_options options;
+  lua_settop(L, 1);
+  read_options(L, &options);
+  struct sampler_box *box = aux_new(L, CLASS, sizeof *box);
+  box->sampler = sampler_new(&options);
+  return box->sampler != NULL ? 1 : aux_no_memory(L);
+}
+
+/***
+A process that is meant: its maps are read now.
+@function sampler:process
+@tparam integer pid
+*/
+static int sampler_process(lua_State *L) {
+  struct sampler *s = check(L);
+  if (sampler_add_pid(s, (uint32_t)luaL_checkinteger(L, 2)) != 0)
+    return aux_no_memory(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
+Samples a thread, and what it starts, or all threads there are.
+@function sampler:thread
+@tparam integer tid -1 for all
+@tparam[opt] boolean filtered of all threads, keep those of the processes that
+are meant
+@treturn ?userdata itself
+@treturn ?string message
+@treturn ?string code
+*/
+static int sampler_thread(lua_State *L) {
+  struct sampler *s = check(L);
+  int tid = (int)luaL_checkinteger(L, 2);
+  int status = perfring_add(s->ring, tid);
+  if (status != 0) return fail(L, -status);
+  s->is_filtered = lua_toboolean(L, 3) != 0;
+  s->is_whole_machine = tid == -1 && !s->is_filtered;
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
+Begins.
+@function sampler:start
+*/
+static int sampler_start(lua_State *L) {
+  int status = perfring_start(check(L)->ring);
+  if (status != 0) return fail(L, -status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
+Takes what has come since the last time; often enough that the rings, of 64 KiB
+to 4 MiB for each CPU, do not fill up.
+@function sampler:take
+*/
+static int sampler_drain(lua_State *L) {
+  if (sampler_take(check(L)) != 0) return aux_no_memory(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
+Ends sampling and takes the rest.
+@function sampler:stop
+*/
+static int sampler_stop(lua_State *L) {
+  perfring_stop(check(L)->ring);
+  return sampler_drain(L);
+}
+
+/***
+What came and what did not.
+@function sampler:counts
+@treturn table numbers by name; `frames`, `stacks` and `threads` are how many
+different ones there are
+*/
+static int sampler_count(lua_State *L) {
+  struct sampler *s = check(L);
+  lua_newtable(L);
+#define COUNT(name, text) aux_set_unsigned(L, #name, s->counts.name);
+#include "probe/sampler_counts.def"
+#undef COUNT
+  aux_set_unsigned(L, "frames", s->n_frames);
+  aux_set_unsigned(L, "stacks", s->n_rows);
+  aux_set_unsigned(L, "threads", s->n_threads);
+  aux_set_integer(L, "duration_ns", (int64_t)(s->last - s->first));
+  return 1;
+}
+
+/***
+The frames in code that no ELF file holds, which others must name.
+@function sampler:code
+@treturn {table,...} `frame` (for sampler:name), `pid`, `address`
+*/
+static int sampler_code(lua_State *L) {
+  struct sampler *s = check(L);
+  uint64_t n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < s->n_frames; i++) {
+    const struct module *m = &s->spaces.modules[s->frames[i].module];
+    if (m->kind != MODULE_CODE) continue;
+    lua_createtable(L, 0, 3);
+    aux_set_integer(L, "frame", i);
+    aux_set_integer(L, "pid", m->pid);
+    aux_set_unsigned(L, "address", s->frames[i].address);
+    aux_seti(L, -2, ++n);
+  }
+  return 1;
+}
+
+/***
+Names such a frame.
+@function sampler:name
+@tparam integer frame
+@tparam string name
+@tparam[opt] string module where it is, such as an assembly
+*/
+static int sampler_name(lua_State *L) {
+  struct sampler *s = check(L);
+  lua_Integer i = luaL_checkinteger(L, 2);
+  size_t name_len, place_len;
+  const char *name = luaL_checklstring(L, 3, &name_len);
+  const char *place = luaL_optlstring(L, 4, "", &place_len);
+  luaL_argcheck(L, i >= 0 && i < s->n_frames, 2, "no such frame");
+  uint32_t name_id = strtab_add(&s->texts, name, name_len);
+  uint32_t place_id = strtab_add(&s->texts, place, place_len);
+  if (name_id == UINT32_MAX || place_id == UINT32_MAX)
+    return aux_no_memory(L);
+  s->frames[i].name = name_id;
+  s->frames[i].place = place_id;
+  return 0;
+}
+
+/***
+The profile: a pprof message, not compressed.
+@function sampler:profile
+@treturn ?string
+*/
+static int sampler_write(lua_State *L) {
+  struct sampler *s = check(L);
+  struct sampler_box *box = lua_touserdata(L, 1);
+  profile_free(box->profile);
+  box->profile = sampler_profile(s);
+  if (box->profile == NULL) return aux_no_memory(L);
+  if (box->out.budget == NULL) {
+    budget_init(&box->budget, 0);
+    buf_init(&box->out, &box->budget);
+  }
+  buf_clear(&box->out);
+  if (pprof_encode(box->profile, &box->out) != 0) return aux_no_memory(L);
+  lua_pushlstring(L, (const char *)box->out.data, box->out.len);
+  return 1;
+}
+
+static int sampler_gc(lua_State *L) {
+  struct sampler_box *box = luaL_checkudata(L, 1, CLASS);
+  sampler_free(box->sampler);
+  profile_free(box->profile);
+  if (box->out.budget != NULL) buf_free(&box->out);
+  memset(box, 0, sizeof *box);
+  return 0;
+}
+
+static const luaL_Reg methods[] = {
+  {"process", sampler_process},
+  {"thread", sampler_thread},
+  {"start", sampler_start},
+  {"take", sampler_drain},
+  {"stop", sampler_stop},
+  {"counts", sampler_count},
+  {"code", sampler_code},
+  {"name", sampler_name},
+  {"profile", sampler_write},
+  {"close", sampler_gc},
+  {NULL, NULL}
+};
+
+static const luaL_Reg meta[] = {
+  {"__gc", sampler_gc},
+  {"__close", sampler_gc},
+  {NULL, NULL}
+};
+
+void sampler_open(lua_State *L) {
+  aux_class(L, CLASS, methods, meta);
+  lua_pop(L, 1);
+  lua_pushcfunction(L, sampler_create);
+  lua_setfield(L, -2, "sampler");
+}

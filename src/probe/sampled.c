@@ -1,0 +1,264 @@
+/*
+** From counts of stacks to a profile: names, mappings, labels.
+*/
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "probe/sampler.h"
+#include "symbols/annotate.h"
+#include "symbols/kernelsyms.h"
+
+struct making {
+  struct sampler *sampler;
+  struct profile *profile;
+  struct intern in;
+  struct kernelsyms kernel;
+  uint32_t *mappings;      /* of modules + 1 */
+  uint32_t *locations;     /* of frames */
+  uint32_t *nodes;         /* of stacks, in the profile's table */
+  uint32_t n_mappings, n_locations, n_nodes;   /* rooms */
+};
+
+static uint32_t text(struct profile *p, const char *words) {
+  return profile_string(p, words, strlen(words));
+}
+
+static const char *base_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* The part of a file that holds code, as the file counts. */
+static void describe_image(struct profile *p, const struct module *m,
+                           struct mapping *row) {
+  const uint8_t *id;
+  char hex[2 * 64 + 1] = "";
+  struct elf_segment segment;
+  size_t len = elf_build_id(&m->image->elf, &id);
+  for (size_t i = 0; i < len && i < 64; i++)
+    snprintf(hex + 2 * i, 3, "%02x", id[i]);
+  row->build_id = text(p, hex);
+  for (uint32_t i = 0; i < m->image->elf.n_segments; i++) {
+    if (elf_segment_at(&m->image->elf, i, &segment) != 0
+        || segment.type != ELF_LOAD || (segment.flags & 1) == 0)
+      continue;
+    row->start = segment.address;
+    row->limit = segment.address + segment.memory_size;
+    row->offset = segment.offset;
+    return;
+  }
+}
+
+/* A module's mapping; the profile has those that its frames need. */
+static uint32_t mapping_of(struct making *k, uint32_t module) {
+  struct module *m = &k->sampler->spaces.modules[module];
+  if (k->mappings[module] != 0) return k->mappings[module] - 1;
+  struct mapping row = {.has_functions = 1};
+  if (m->path[0] == 0) return PROFILE_NONE;
+  row.file = text(k->profile, m->path);
+  if (m->kind == MODULE_IMAGE) describe_image(k->profile, m, &row);
+  if (row.file == PROFILE_NONE || row.build_id == PROFILE_NONE)
+    return PROFILE_NONE;
+  uint32_t id = intern_mapping(&k->in, &row);
+  if (id != PROFILE_NONE) k->mappings[module] = id + 1;
+  return id;
+}
+
+/* A location of one function, which 'name' names. */
+static uint32_t named(struct making *k, const char *name, uint32_t mapping,
+                      uint64_t address) {
+  struct function f = {.name = text(k->profile, name)};
+  struct line line = {0};
+  struct location l = {.address = address, .mapping = mapping};
+  if (f.name == PROFILE_NONE) return PROFILE_NONE;
+  line.function = intern_function(&k->in, &f);
+  if (line.function == PROFILE_NONE) return PROFILE_NONE;
+  return intern_location(&k->in, &l, &line, 1);
+}
+
+static uint32_t kernel_location(struct making *k, uint64_t address,
+                                uint32_t mapping) {
+  const char *module;
+  char words[32];
+  const char *name = kernelsyms_find(&k->kernel, address, &module);
+  if (name == NULL) {
+    snprintf(words, sizeof words, "[kernel]");
+    name = words;
+  }
+  if (module != NULL) {
+    struct mapping row = {.file = text(k->profile, module),
+                          .has_functions = 1};
+    if (row.file != PROFILE_NONE) mapping = intern_mapping(&k->in, &row);
+  }
+  return named(k, name, mapping, address);
+}
+
+static uint32_t image_location(struct making *k, struct module *m,
+                               uint64_t address, uint32_t mapping) {
+  struct location l = {.address = address, .mapping = mapping};
+  char words[300];
+  struct image_function f = image_function(m->image, address);
+  if (f.source == IMAGE_UNWIND_TABLE || f.source == IMAGE_NOTHING) {
+    /* Nameless functions are told apart by where they begin. */
+    if (f.source == IMAGE_NOTHING)
+      snprintf(words, sizeof words, "[%.250s]", base_of(m->path));
+    else
+      snprintf(words, sizeof words, "%.250s+0x%" PRIx64, base_of(m->path),
+               f.start);
+    return named(k, words, mapping, address);
+  }
+  l.id = 0;
+  uint32_t id = intern_location(&k->in, &l, NULL, 0);
+  if (id == PROFILE_NONE
+      || annotate_location(&k->in, id, m->image, address) < 0)
+    return PROFILE_NONE;
+  return id;
+}
+
+/* Code of no ELF file: what somebody said of it, or where it is. */
+static uint32_t code_location(struct making *k,
+                              const struct sampler_frame *frame) {
+  struct sampler *s = k->sampler;
+  const struct module *m = &s->spaces.modules[frame->module];
+  struct mapping row = {.has_functions = 1};
+  char words[300];
+  const char *place = strtab_get(&s->texts, frame->place, NULL);
+  const char *name = strtab_get(&s->texts, frame->name, NULL);
+  uint32_t mapping = PROFILE_NONE;
+  struct space *p = spaces_of(&s->spaces, m->pid);
+  const struct space_map *map = p == NULL ? NULL
+                                          : space_find(p, frame->address);
+  const char *path = map == NULL ? "" : s->spaces.modules[map->module].path;
+  if (*place == 0) place = path;
+  if (*place != 0) {
+    row.file = text(k->profile, place);
+    if (row.file != PROFILE_NONE) mapping = intern_mapping(&k->in, &row);
+  }
+  if (*name != 0) return named(k, name, mapping, frame->address);
+  if (*path != 0)
+    snprintf(words, sizeof words, "%.250s [stub]", base_of(path));
+  else snprintf(words, sizeof words, map == NULL ? "[unknown]" : "[code]");
+  return named(k, words, mapping, frame->address);
+}
+
+static uint32_t location_of(struct making *k, uint32_t frame) {
+  if (k->locations[frame] != 0) return k->locations[frame] - 1;
+  const struct sampler_frame *f = &k->sampler->frames[frame];
+  struct module *m = &k->sampler->spaces.modules[f->module];
+  uint32_t id;
+  if (m->kind == MODULE_KERNEL)
+    id = kernel_location(k, f->address, mapping_of(k, f->module));
+  else if (m->kind == MODULE_IMAGE)
+    id = image_location(k, m, f->address, mapping_of(k, f->module));
+  else id = code_location(k, f);
+  if (id != PROFILE_NONE) k->locations[frame] = id + 1;
+  return id;
+}
+
+/*
+** A stack of frames as one of locations. Parents have smaller numbers, so one
+** pass over the table does.
+*/
+static int make_stacks(struct making *k) {
+  const struct stack_table *from = &k->sampler->stacks;
+  for (uint32_t i = 1; i < from->count; i++) {
+    uint32_t location = location_of(k, from->nodes[i].frame);
+    if (location == PROFILE_NONE) return -1;
+    k->nodes[i] = stacks_push(&k->profile->stacks,
+                              k->nodes[from->nodes[i].parent], location);
+    if (k->nodes[i] == STACK_NONE) return -1;
+  }
+  return 0;
+}
+
+static int add_label(struct profile *p, struct label *label, const char *key,
+                     const char *value) {
+  memset(label, 0, sizeof *label);
+  label->key = text(p, key);
+  label->str = text(p, value);
+  return label->key == PROFILE_NONE || label->str == PROFILE_NONE;
+}
+
+static uint32_t labels_of(struct making *k, uint32_t thread) {
+  struct sampler *s = k->sampler;
+  const struct sampler_thread *t = &s->threads[thread];
+  struct label labels[4];
+  char words[48];
+  uint32_t n = 0;
+  int failed = 0;
+  const struct space *p = spaces_of(&s->spaces, t->pid);
+  if (s->is_whole_machine || s->spaces.n_spaces > 1) {
+    snprintf(words, sizeof words, "%s (%" PRIu32 ")",
+             p != NULL && p->name[0] != 0 ? p->name : "?", t->pid);
+    failed |= add_label(k->profile, &labels[n++], "process", words);
+  }
+  failed |= add_label(k->profile, &labels[n++], "thread", t->name);
+  struct label *id = &labels[n++];
+  memset(id, 0, sizeof *id);
+  id->key = text(k->profile, "thread_id");
+  id->is_num = 1;
+  id->num = t->tid;
+  if (failed || id->key == PROFILE_NONE) return PROFILE_NONE;
+  return profile_label_set(k->profile, labels, n);
+}
+
+static int make_samples(struct making *k) {
+  struct sampler *s = k->sampler;
+  for (uint32_t i = 0; i < s->n_rows; i++) {
+    const struct sampler_row *row = &s->rows[i];
+    int64_t values[2] = {row->count, row->weight};
+    uint32_t labels = labels_of(k, row->thread);
+    if (labels == PROFILE_NONE
+        || profile_add_sample(k->profile, k->nodes[row->stack], labels,
+                              values) != 0)
+      return -1;
+  }
+  return 0;
+}
+
+static int make_head(struct making *k) {
+  struct profile *p = k->profile;
+  const struct sampler *s = k->sampler;
+  uint32_t samples = text(p, "samples"), count = text(p, "count");
+  uint32_t type = text(p, s->is_time ? "cpu" : "events");
+  uint32_t unit = text(p, s->is_time ? "nanoseconds" : "count");
+  p->period_type.type = type;
+  p->period_type.unit = unit;
+  p->default_type = type;
+  p->duration_nanos = (int64_t)(s->last - s->first);
+  return profile_add_type(p, samples, count) == PROFILE_NONE
+         || profile_add_type(p, type, unit) == PROFILE_NONE ? -1 : 0;
+}
+
+static int make_rooms(struct making *k) {
+  struct sampler *s = k->sampler;
+  k->n_mappings = s->spaces.n_modules + 1;
+  k->n_locations = s->n_frames + 1;
+  k->n_nodes = s->stacks.count;
+  k->mappings = calloc(k->n_mappings, sizeof *k->mappings);
+  k->locations = calloc(k->n_locations, sizeof *k->locations);
+  k->nodes = calloc(k->n_nodes, sizeof *k->nodes);
+  return k->mappings != NULL && k->locations != NULL && k->nodes != NULL
+             ? 0 : -1;
+}
+
+struct profile *sampler_profile(struct sampler *s) {
+  struct making k = {.sampler = s, .profile = profile_new(0)};
+  if (k.profile == NULL) return NULL;
+  intern_init(&k.in, k.profile);
+  kernelsyms_read(&k.kernel);
+  int status = make_rooms(&k);
+  if (status == 0) status = make_head(&k);
+  if (status == 0) status = make_stacks(&k);
+  if (status == 0) status = make_samples(&k);
+  kernelsyms_free(&k.kernel);
+  intern_free(&k.in);
+  free(k.mappings);
+  free(k.locations);
+  free(k.nodes);
+  if (status == 0) return k.profile;
+  profile_free(k.profile);
+  return NULL;
+}

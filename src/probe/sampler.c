@@ -1,0 +1,341 @@
+#define _GNU_SOURCE
+#include "probe/sampler.h"
+
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Maps that do not have an address are read again, but not more often. */
+#define READ_AGAIN_NS UINT64_C(100000000)
+
+#define MOST_IPS 1024        /* of one chain; the kernel's limit is lower */
+
+struct sampler *sampler_new(const struct perfring_options *options) {
+  struct sampler *s = calloc(1, sizeof *s);
+  if (s == NULL) return NULL;
+  budget_init(&s->budget, 0);
+  spaces_init(&s->spaces);
+  index_init(&s->by_frame, &s->budget);
+  index_init(&s->by_thread, &s->budget);
+  index_init(&s->by_row, &s->budget);
+  s->is_time = options->type == PERF_TYPE_SOFTWARE
+               && options->config <= PERF_COUNT_SW_TASK_CLOCK;
+  s->rules = unwind_rules_new();
+  s->ring = perfring_new(options);
+  if (s->rules != NULL && s->ring != NULL
+      && strtab_init(&s->texts, &s->budget) == 0
+      && stacks_init(&s->stacks, &s->budget) == 0)
+    return s;
+  sampler_free(s);
+  return NULL;
+}
+
+void sampler_free(struct sampler *s) {
+  if (s == NULL) return;
+  struct budget *b = &s->budget;
+  perfring_free(s->ring);
+  spaces_free(&s->spaces);
+  unwind_rules_free(s->rules);
+  if (s->texts.budget != NULL) strtab_free(&s->texts);
+  if (s->stacks.budget != NULL) stacks_free(&s->stacks);
+  budget_free(b, s->frames, s->frames_cap, sizeof *s->frames);
+  budget_free(b, s->threads, s->threads_cap, sizeof *s->threads);
+  budget_free(b, s->rows, s->rows_cap, sizeof *s->rows);
+  budget_free(b, s->pids, s->pids_cap, sizeof *s->pids);
+  index_free(&s->by_frame);
+  index_free(&s->by_thread);
+  index_free(&s->by_row);
+  free(s);
+}
+
+static int is_meant(const struct sampler *s, uint32_t pid) {
+  if (!s->is_filtered) return 1;
+  for (uint32_t i = 0; i < s->n_pids; i++)
+    if (s->pids[i] == pid) return 1;
+  return 0;
+}
+
+static int mean(struct sampler *s, uint32_t pid) {
+  if (budget_grow(&s->budget, (void **)&s->pids, &s->pids_cap,
+                  sizeof *s->pids, (uint64_t)s->n_pids + 1) != 0)
+    return -1;
+  s->pids[s->n_pids++] = pid;
+  return 0;
+}
+
+int sampler_add_pid(struct sampler *s, uint32_t pid) {
+  struct space *p = spaces_of(&s->spaces, pid);
+  if (p == NULL) return -1;
+  space_read(&s->spaces, p, 0);
+  return mean(s, pid);
+}
+
+static uint32_t frame_of(struct sampler *s, uint32_t module,
+                         uint64_t address) {
+  uint32_t tag = hash_tag(hash_mix(address, module)), probe = tag, id;
+  while ((id = index_next(&s->by_frame, tag, &probe)) != INDEX_NONE)
+    if (s->frames[id].module == module && s->frames[id].address == address)
+      return id;
+  if (index_reserve(&s->by_frame) != 0
+      || budget_grow(&s->budget, (void **)&s->frames, &s->frames_cap,
+                     sizeof *s->frames, (uint64_t)s->n_frames + 1) != 0)
+    return UINT32_MAX;
+  struct sampler_frame fresh = {.module = module, .address = address};
+  s->frames[s->n_frames] = fresh;
+  index_put(&s->by_frame, tag, s->n_frames);
+  return s->n_frames++;
+}
+
+static void read_thread_name(struct sampler_thread *t) {
+  char path[96];
+  snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/comm",
+           t->pid, t->tid);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return;
+  if (fgets(t->name, sizeof t->name, file) != NULL)
+    t->name[strcspn(t->name, "\n")] = 0;
+  fclose(file);
+}
+
+/* The latest row of a thread: an id that comes again is another thread. */
+static uint32_t thread_of(struct sampler *s, uint32_t pid, uint32_t tid,
+                          const char *name) {
+  uint32_t tag = hash_tag(hash_mix(tid, pid)), probe = tag, id;
+  uint32_t found = UINT32_MAX;
+  while ((id = index_next(&s->by_thread, tag, &probe)) != INDEX_NONE)
+    if (s->threads[id].pid == pid && s->threads[id].tid == tid
+        && (found == UINT32_MAX || id > found))
+      found = id;
+  if (found != UINT32_MAX
+      && (name == NULL || strncmp(name, s->threads[found].name, 15) == 0))
+    return found;
+  if (index_reserve(&s->by_thread) != 0
+      || budget_grow(&s->budget, (void **)&s->threads, &s->threads_cap,
+                     sizeof *s->threads, (uint64_t)s->n_threads + 1) != 0)
+    return UINT32_MAX;
+  struct sampler_thread fresh = {.pid = pid, .tid = tid};
+  if (name != NULL) snprintf(fresh.name, sizeof fresh.name, "%.15s", name);
+  else read_thread_name(&fresh);
+  s->threads[s->n_threads] = fresh;
+  index_put(&s->by_thread, tag, s->n_threads);
+  return s->n_threads++;
+}
+
+static int add_row(struct sampler *s, uint32_t thread, uint32_t stack,
+                   int64_t weight) {
+  uint32_t tag = hash_tag(hash_mix(thread, stack)), probe = tag, id;
+  while ((id = index_next(&s->by_row, tag, &probe)) != INDEX_NONE) {
+    struct sampler_row *row = &s->rows[id];
+    if (row->thread != thread || row->stack != stack) continue;
+    row->count++;
+    row->weight += weight;
+    return 0;
+  }
+  if (index_reserve(&s->by_row) != 0
+      || budget_grow(&s->budget, (void **)&s->rows, &s->rows_cap,
+                     sizeof *s->rows, (uint64_t)s->n_rows + 1) != 0)
+    return -1;
+  struct sampler_row fresh = {thread, stack, 1, weight};
+  s->rows[s->n_rows] = fresh;
+  index_put(&s->by_row, tag, s->n_rows++);
+  return 0;
+}
+
+/* A sample as the kernel wrote it. */
+struct sample {
+  uint64_t ip, time, period;
+  uint32_t pid, tid;
+  uint64_t kernel[MOST_IPS], user[MOST_IPS];
+  uint64_t n_kernel, n_user;
+  uint64_t registers[UNWIND_REGISTERS];
+  struct unwind_input in;
+};
+
+/* A chain is cut into parts by marks, which are no addresses. */
+static void read_chain(struct cursor *c, struct sample *sample) {
+  uint64_t n = cur_u64(c), context = PERF_CONTEXT_USER;
+  for (uint64_t i = 0; i < n && !c->failed; i++) {
+    uint64_t ip = cur_u64(c);
+    if (ip >= PERF_CONTEXT_MAX) context = ip;
+    else if (context == PERF_CONTEXT_KERNEL && sample->n_kernel < MOST_IPS)
+      sample->kernel[sample->n_kernel++] = ip;
+    else if (context == PERF_CONTEXT_USER && sample->n_user < MOST_IPS)
+      sample->user[sample->n_user++] = ip;
+  }
+}
+
+/* Registers and stack; those of 32-bit programs are not walked by rules. */
+static void read_user(struct cursor *c, struct sample *sample) {
+  uint64_t abi = cur_u64(c);
+  if (abi != PERF_SAMPLE_REGS_ABI_NONE)
+    for (int i = 0; i < UNWIND_REGISTERS; i++)
+      sample->registers[i] = cur_u64(c);
+  uint64_t size = cur_u64(c);
+  if (size == 0 || size > cur_left(c)) return;
+  const uint8_t *stack = cur_take(c, (size_t)size);
+  uint64_t used = cur_u64(c);
+  if (abi != PERF_SAMPLE_REGS_ABI_64 || c->failed) return;
+  sample->in.registers = sample->registers;
+  sample->in.stack = stack;
+  sample->in.stack_size = used < size ? used : size;
+}
+
+static int read_sample(struct cursor c, struct sample *sample) {
+  sample->ip = cur_u64(&c);
+  sample->pid = cur_u32(&c);
+  sample->tid = cur_u32(&c);
+  sample->time = cur_u64(&c);
+  cur_skip(&c, 8);
+  sample->period = cur_u64(&c);
+  sample->n_kernel = sample->n_user = 0;
+  memset(&sample->in, 0, sizeof sample->in);
+  read_chain(&c, sample);
+  if (c.failed) return -1;
+  if (cur_left(&c) >= 8) read_user(&c, sample);
+  sample->in.chain = sample->user;
+  sample->in.chain_size = sample->n_user;
+  return 0;
+}
+
+static void count_end(struct sampler *s, enum unwind_end end) {
+  switch (end) {
+    case UNWIND_COMPLETE: s->counts.complete++; break;
+    case UNWIND_SPLICED: s->counts.spliced++; break;
+    case UNWIND_CHAIN: s->counts.chain++; break;
+    default: s->counts.cut++;
+  }
+}
+
+/* The user part (register 8 is the instruction's) of a stack as nodes, outermost first; STACK_NONE: failed. */
+static uint32_t user_part(struct sampler *s, const struct sample *sample) {
+  struct unwound *u = &s->unwound;
+  uint32_t node = 0;
+  uint64_t innermost = sample->n_user > 0 ? sample->user[0]
+                                          : sample->registers[8];
+  struct space *p = spaces_of(&s->spaces, sample->pid);
+  if (p == NULL) return STACK_NONE;
+  if (!p->is_read) space_read(&s->spaces, p, sample->time);
+  else if (space_find(p, innermost) == NULL
+           && sample->time - p->read_at > READ_AGAIN_NS)
+    space_read(&s->spaces, p, sample->time);
+  unwind(&s->spaces, p, s->rules, &sample->in, u);
+  count_end(s, u->end);
+  for (uint32_t i = u->n; i > 0; i--) {
+    uint32_t frame = frame_of(s, u->modules[i - 1], u->addresses[i - 1]);
+    if (frame == UINT32_MAX) return STACK_NONE;
+    node = stacks_push(&s->stacks, node, frame);
+    if (node == STACK_NONE) return node;
+  }
+  return node;
+}
+
+static uint32_t kernel_part(struct sampler *s, const struct sample *sample,
+                            uint32_t node) {
+  uint32_t module = spaces_kernel(&s->spaces);
+  if (module == UINT32_MAX) return STACK_NONE;
+  s->spaces.modules[module].kind = MODULE_KERNEL;
+  for (uint64_t i = sample->n_kernel; i > 0 && node != STACK_NONE; i--) {
+    uint64_t address = sample->kernel[i - 1] - (i > 1);
+    uint32_t frame = frame_of(s, module, address);
+    if (frame == UINT32_MAX) return STACK_NONE;
+    node = stacks_push(&s->stacks, node, frame);
+  }
+  return node;
+}
+
+static int on_sample(struct sampler *s, struct cursor c) {
+  struct sample sample;
+  uint32_t node = 0;
+  if (read_sample(c, &sample) != 0) {
+    s->counts.damaged++;
+    return 0;
+  }
+  if (sample.pid == 0) return 0;   /* a processor without work */
+  if (!is_meant(s, sample.pid)) {
+    s->counts.others++;
+    return 0;
+  }
+  s->counts.samples++;
+  if (s->first == 0) s->first = sample.time;
+  s->last = sample.time;
+  if (sample.n_user > 0 || sample.in.registers != NULL)
+    node = user_part(s, &sample);
+  else s->counts.kernel_only++;
+  if (node != STACK_NONE) node = kernel_part(s, &sample, node);
+  uint32_t thread = thread_of(s, sample.pid, sample.tid, NULL);
+  if (node == STACK_NONE || thread == UINT32_MAX) return -1;
+  return add_row(s, thread, node, (int64_t)sample.period);
+}
+
+static int on_map(struct sampler *s, struct cursor c) {
+  uint32_t pid = cur_u32(&c);
+  struct space_map map = {0};
+  cur_skip(&c, 4);
+  map.start = cur_u64(&c);
+  map.end = map.start + cur_u64(&c);
+  map.offset = cur_u64(&c);
+  uint64_t major_number = cur_u32(&c), minor_number = cur_u32(&c);
+  uint64_t inode = cur_u64(&c);
+  cur_skip(&c, 8);
+  cur_skip(&c, 8);
+  const char *path = elf_text(c, 0, NULL);
+  if (path == NULL || !is_meant(s, pid)) return 0;
+  struct space *p = spaces_of(&s->spaces, pid);
+  if (p == NULL) return -1;
+  if (!p->is_read) return 0;   /* all of it is read with the first sample */
+  uint64_t device = (minor_number & 0xff) | major_number << 8
+                    | (minor_number & ~(uint64_t)0xff) << 12;
+  space_map(&s->spaces, p, map, path, device, inode);
+  return 0;
+}
+
+static int on_name(struct sampler *s, struct cursor c, int is_exec) {
+  uint32_t pid = cur_u32(&c), tid = cur_u32(&c);
+  const char *name = elf_text(c, 0, NULL);
+  if (name == NULL || !is_meant(s, pid)) return 0;
+  struct space *p = spaces_of(&s->spaces, pid);
+  if (p == NULL) return -1;
+  if (is_exec) {
+    space_forget(&s->spaces, p);
+    p->is_read = 1;   /* records tell what the new program maps */
+  }
+  if (is_exec || pid == tid)
+    snprintf(p->name, sizeof p->name, "%.15s", name);
+  return thread_of(s, pid, tid, name) == UINT32_MAX ? -1 : 0;
+}
+
+static int on_fork(struct sampler *s, struct cursor c) {
+  uint32_t pid = cur_u32(&c), parent = cur_u32(&c);
+  if (c.failed || pid == parent || !is_meant(s, parent)) return 0;
+  space_fork(&s->spaces, parent, pid);
+  return s->is_filtered && !is_meant(s, pid) ? mean(s, pid) : 0;
+}
+
+static int on_record(struct sampler *s, const void *bytes) {
+  struct perf_event_header h;
+  memcpy(&h, bytes, sizeof h);
+  struct cursor c = cur_over((const uint8_t *)bytes + sizeof h,
+                             h.size - sizeof h);
+  switch (h.type) {
+    case PERF_RECORD_SAMPLE: return on_sample(s, c);
+    case PERF_RECORD_MMAP2: return on_map(s, c);
+    case PERF_RECORD_COMM:
+      return on_name(s, c, (h.misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
+    case PERF_RECORD_FORK: return on_fork(s, c);
+    case PERF_RECORD_LOST:
+      cur_skip(&c, 8);
+      s->counts.lost += cur_u64(&c);
+      return 0;
+    case PERF_RECORD_LOST_SAMPLES: s->counts.lost += cur_u64(&c); return 0;
+    case PERF_RECORD_THROTTLE: s->counts.throttled++; return 0;
+    default: return 0;
+  }
+}
+
+int sampler_take(struct sampler *s) {
+  long n = perfring_take(s->ring);
+  for (long i = 0; i < n; i++)
+    if (on_record(s, perfring_record(s->ring, i)) != 0) return -1;
+  return n < 0 ? -1 : 0;
+}

@@ -1,0 +1,74 @@
+/*
+** On-CPU samples of processes, kept as counts of stacks while they come.
+** Names are looked up once, at the end.
+*/
+#ifndef SONDE_PROBE_SAMPLER_H
+#define SONDE_PROBE_SAMPLER_H
+
+#include "base/strtab.h"
+#include "probe/perfring.h"
+#include "probe/space.h"
+#include "probe/unwind.h"
+#include "profile/profile.h"
+#include "profile/stacks.h"
+
+/* What came and what did not; names are those of the fields. */
+struct sampler_counts {
+#define COUNT(name, text) uint64_t name;
+#include "probe/sampler_counts.def"
+#undef COUNT
+};
+
+struct sampler_frame {
+  uint32_t module;
+  uint64_t address;
+  uint32_t name, place;      /* strings: of code of no file, when known */
+};
+
+struct sampler_thread {
+  uint32_t pid, tid;
+  char name[16];
+};
+
+struct sampler_row {
+  uint32_t thread, stack;
+  int64_t count, weight;     /* samples; nanoseconds or events */
+};
+
+struct sampler {
+  struct budget budget;
+  struct perfring *ring;
+  struct spaces spaces;
+  struct unwind_rules *rules;
+  struct strtab texts;
+  struct sampler_frame *frames;    uint32_t frames_cap, n_frames;
+  struct sampler_thread *threads;  uint32_t threads_cap, n_threads;
+  struct sampler_row *rows;        uint32_t rows_cap, n_rows;
+  uint32_t *pids;                  uint32_t pids_cap, n_pids;
+  struct index by_frame, by_thread, by_row;
+  struct stack_table stacks;
+  struct sampler_counts counts;
+  struct unwound unwound;
+  uint64_t first, last;            /* times of samples */
+  uint8_t is_whole_machine;        /* no process is left out */
+  uint8_t is_filtered;             /* the events are of all, 'pids' is meant */
+  uint8_t is_time;                 /* weights are nanoseconds */
+};
+
+/* NULL without memory. */
+struct sampler *sampler_new(const struct perfring_options *options);
+void sampler_free(struct sampler *s);
+
+/* A process that is meant, whose maps are read now. */
+int sampler_add_pid(struct sampler *s, uint32_t pid);
+
+/* Takes what has come since; 0, or -1 without memory. */
+int sampler_take(struct sampler *s);
+
+/*
+** The profile: a row for each thread and stack, with labels of threads (and
+** of processes when there are several). NULL without memory.
+*/
+struct profile *sampler_profile(struct sampler *s);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+** Functions of the kernel and its modules, from /proc/kallsyms.
+*/
+#ifndef SONDE_SYMBOLS_KERNELSYMS_H
+#define SONDE_SYMBOLS_KERNELSYMS_H
+
+#include "elf/symtab.h"
+
+struct kernelsyms {
+  struct budget budget;
+  char *text;              /* names, ended by zero */
+  size_t size;
+  struct symtab table;
+  uint8_t is_hidden;       /* all addresses are zero: kptr_restrict */
+};
+
+/* 0, or a negative errno; without addresses the table is empty. */
+int kernelsyms_read(struct kernelsyms *k);
+void kernelsyms_free(struct kernelsyms *k);
+
+/*
+** The function that covers an address, NULL for none; '*module' is the
+** kernel module's name in brackets, or NULL.
+*/
+const char *kernelsyms_find(const struct kernelsyms *k, uint64_t address,
+                            const char **module);
+
+#endif
