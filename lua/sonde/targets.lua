@@ -246,6 +246,31 @@ function targets.is_name(word)
   return #matching(targets.list(), word, MATCHES[2]) > 0
 end
 
+--- The process that somebody means, whatever runs in it.
+-- @param what a pid, as a number or in digits, or a name
+-- @treturn ?integer pid
+-- @treturn ?string message
+-- @treturn ?string code `not_found`
+-- @treturn ?string hint
+function targets.process(what)
+  local pid <const> = math.tointeger(tonumber(what))
+  if pid and pid > 0 then
+    local stat <const>, message, code = proc.stat(pid)
+    if stat == nil then return nil, message, code, "sonde ps --all" end
+    return pid
+  end
+  local rows, own = {}, proc.self().pid
+  for _, row in ipairs(targets.list { all = true }) do
+    if row.pid ~= own then rows[#rows + 1] = row end
+  end
+  for _, fits in ipairs(MATCHES) do
+    local found <const> = matching(rows, what, fits)
+    if #found > 1 then return ambiguous(what, found) end
+    if #found == 1 then return found[1].pid end
+  end
+  return nil, ("no process is called '%s'"):format(what), "not_found", "sonde ps --all"
+end
+
 --- The target that somebody means.
 -- @param what a pid, as a number or in digits; a name: of the entry assembly,
 --   the program or the process; or `{ socket = path }`

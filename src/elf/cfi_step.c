@@ -52,7 +52,7 @@ static int run_constant(struct evaluation *e, unsigned op) {
     default: break;
   }
   if (op >= OP_LIT0 && op < OP_LIT0 + 32) push(e, op - OP_LIT0);
-  else if (op >= OP_BREG0 && op < OP_BREG0 + CFI_RA)
+  else if (op >= OP_BREG0 && op <= OP_BREG0 + CFI_RA)
     push(e, e->registers[op - OP_BREG0] + (uint64_t)cfi_signed(c));
   else return 0;
   return 1;

@@ -6,9 +6,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "elf/textmap.h"
 #include "probe/sampler.h"
 #include "symbols/annotate.h"
 #include "symbols/kernelsyms.h"
+
+static long name_frames(struct sampler *s, uint32_t pid,
+                        const struct symtab *map) {
+  long n = 0;
+  for (uint32_t i = 0; i < s->n_frames; i++) {
+    struct sampler_frame *f = &s->frames[i];
+    const struct module *m = &s->spaces.modules[f->module];
+    if (m->kind != MODULE_CODE || m->pid != pid || f->name != 0) continue;
+    const struct symbol *symbol = symtab_find(map, f->address);
+    if (symbol == NULL) continue;
+    uint32_t name = strtab_add(&s->texts, symbol->name,
+                               strlen(symbol->name));
+    if (name == UINT32_MAX) return -1;
+    f->name = name;
+    n++;
+  }
+  return n;
+}
+
+long sampler_name_by_map(struct sampler *s, uint32_t pid, char *text,
+                         size_t size) {
+  struct symtab map;
+  long n = -1;
+  symtab_init(&map, &s->budget);
+  if (textmap_perf(&map, text, size) == 0 && symtab_finish(&map) == 0)
+    n = name_frames(s, pid, &map);
+  symtab_free(&map);
+  return n;
+}
 
 struct making {
   struct sampler *sampler;
@@ -64,6 +94,21 @@ static uint32_t mapping_of(struct making *k, uint32_t module) {
   uint32_t id = intern_mapping(&k->in, &row);
   if (id != PROFILE_NONE) k->mappings[module] = id + 1;
   return id;
+}
+
+/*
+** Mappings in the order in which the process has them: its program is first,
+** which is what the first mapping means in a profile.
+*/
+static int make_mappings(struct making *k) {
+  const struct sampler *s = k->sampler;
+  uint8_t *used = calloc(k->n_mappings, 1);
+  if (used == NULL) return -1;
+  for (uint32_t i = 0; i < s->n_frames; i++) used[s->frames[i].module] = 1;
+  for (uint32_t i = 0; i < s->spaces.n_modules; i++)
+    if (used[i]) mapping_of(k, i);
+  free(used);
+  return 0;
 }
 
 /* A location of one function, which 'name' names. */
@@ -251,6 +296,7 @@ struct profile *sampler_profile(struct sampler *s) {
   kernelsyms_read(&k.kernel);
   int status = make_rooms(&k);
   if (status == 0) status = make_head(&k);
+  if (status == 0) status = make_mappings(&k);
   if (status == 0) status = make_stacks(&k);
   if (status == 0) status = make_samples(&k);
   kernelsyms_free(&k.kernel);

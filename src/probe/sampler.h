@@ -66,6 +66,13 @@ int sampler_add_pid(struct sampler *s, uint32_t pid);
 int sampler_take(struct sampler *s);
 
 /*
+** Names frames in code of no file by a process's perf map, which is changed
+** meanwhile. How many; -1 without memory.
+*/
+long sampler_name_by_map(struct sampler *s, uint32_t pid, char *text,
+                         size_t size);
+
+/*
 ** The profile: a row for each thread and stack, with labels of threads (and
 ** of processes when there are several). NULL without memory.
 */

@@ -162,7 +162,7 @@ local verb <const> = common.verb {
   summary = "record a running process, or a program from its start",
   arguments = { live.target_argument },
   options = function()
-    return options.join(live.target_options, declared,
+    return options.join(live.target_options, declared, require("sonde.cmd.record_native").options,
       options.select(common.view_options, { "view", "names" }), common.redact_options())
   end,
   examples = {
@@ -175,10 +175,13 @@ local verb <const> = common.verb {
     "sonde record -p Api --rotate 64MiB --keep 10 -o api.nettrace",
     "sonde record -p Api --ring 60s --until Exception -o before.nettrace",
     "sonde record http://localhost:6060 --view heap   # or the pid of a Go program",
+    "sonde record -p 4242 --native --duration 10s -o cpu.html   # any process; native frames too",
+    "sonde record --system --duration 10s -o machine.pb.gz",
     "sonde record --listen /tmp/port -o traces --duration 30s   # DOTNET_DiagnosticPorts=/tmp/port",
   },
   run = function(args, env)
     args.command = program_words
+    if args.native or args.system then return require("sonde.cmd.record_native").run(args, env) end
     run.refuse_raw(args)
     require("sonde.cmd.record_tape").check(args)
     if args.listen then return serve(args, env) end

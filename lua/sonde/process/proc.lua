@@ -318,7 +318,7 @@ function proc.self()
     local text <const> = core.read_file("/proc/self/status")
     local capabilities <const> = tonumber(text:match("\nCapEff:%s+(%x+)"), 16)
     own = {
-      pid = uv.os_getpid(), uid = integer(text:match("\nUid:%s+%d+%s+(%d+)")),
+      pid = math.tointeger(uv.os_getpid()), uid = integer(text:match("\nUid:%s+%d+%s+(%d+)")),
       capable = function(number) return capabilities >> number & 1 == 1 end,
     }
   end

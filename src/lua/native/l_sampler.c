@@ -200,6 +200,27 @@ static int sampler_name(lua_State *L) {
 }
 
 /***
+Names frames of a process by the map that its JIT compiler wrote for perf;
+those that have a name keep it.
+@function sampler:perf_map
+@tparam integer pid
+@tparam string text
+@treturn integer how many got a name
+*/
+static int sampler_perf_map(lua_State *L) {
+  struct sampler *s = check(L);
+  size_t size;
+  uint32_t pid = (uint32_t)luaL_checkinteger(L, 2);
+  const char *text = luaL_checklstring(L, 3, &size);
+  char *copy = lua_newuserdatauv(L, size + 1, 0);
+  memcpy(copy, text, size);
+  long n = sampler_name_by_map(s, pid, copy, size);
+  if (n < 0) return aux_no_memory(L);
+  lua_pushinteger(L, n);
+  return 1;
+}
+
+/***
 The profile: a pprof message, not compressed.
 @function sampler:profile
 @treturn ?string
@@ -238,6 +259,7 @@ static const luaL_Reg methods[] = {
   {"counts", sampler_count},
   {"code", sampler_code},
   {"name", sampler_name},
+  {"perf_map", sampler_perf_map},
   {"profile", sampler_write},
   {"close", sampler_gc},
   {NULL, NULL}

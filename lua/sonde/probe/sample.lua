@@ -1,0 +1,274 @@
+--- CPU profiles of any process, with kernel, native and managed frames in one
+-- stack: the kernel's samples (perf_event_open), walked by unwinding rules.
+--
+--    local profile, message = require("sonde.probe.sample").record { pid = 4242, duration = "5s" }
+--
+-- @module sonde.probe.sample
+local core <const> = require "sonde.c.core"
+local loop <const> = require "sonde.base.loop"
+local options <const> = require "sonde.base.options"
+local proc <const> = require "sonde.process.proc"
+local symbols <const> = require "sonde.symbols"
+local uv <const> = require "sonde.base.uv"
+
+local sample = {}
+
+local MS <const> = 1000000
+local SECOND <const> = 1000 * MS
+
+-- The rings hold a second of samples at least: often enough, and cheap.
+local TICK <const> = 50 * MS
+
+-- Events of the kernel, as perf_event_open numbers them: type and config.
+local EVENTS <const> = {
+  ["cpu-clock"] = { type = 1, config = 0 },
+  ["task-clock"] = { type = 1, config = 1 },
+  ["page-faults"] = { type = 1, config = 2, period = 1 },
+  ["context-switches"] = { type = 1, config = 3, period = 1 },
+  ["cycles"] = { type = 0, config = 0 },
+  ["instructions"] = { type = 0, config = 1 },
+  ["cache-misses"] = { type = 0, config = 3 },
+  ["branch-misses"] = { type = 0, config = 5 },
+}
+
+local EVENT_NAMES <const> = {
+  "cpu-clock", "task-clock", "cycles", "instructions", "cache-misses", "branch-misses",
+  "page-faults", "context-switches",
+}
+
+-- From so many events on, one for each thread and processor, the machine is
+-- sampled and other processes are left out.
+local MOST_EVENTS <const> = 512
+
+--- Options of `sample.open`; those that the command has too come first.
+sample.options = {
+  { name = "event", type = "string", choices = EVENT_NAMES, default = "cpu-clock",
+    argname = "NAME", help = "what the kernel samples by: " .. table.concat(EVENT_NAMES, " ") },
+  { name = "frequency", type = "integer", default = 99, min = 1, max = 10000, argname = "N",
+    help = "samples a second of each processor that works" },
+  { name = "stack", type = "size", default = 16384, default_text = "16KiB", max = 65528,
+    help = "how much of the stack is copied with each sample to be walked" },
+  { name = "pid", type = "integer", min = 1, help = "the process; nil for all of the machine" },
+  { name = "duration", type = "duration", min = 1, help = "how long; until it is stopped" },
+}
+
+local Sampling <const> = {}
+Sampling.__index = Sampling
+Sampling.__name = "sonde.sampling"
+
+local function paranoia()
+  local text <const> = core.read_file "/proc/sys/kernel/perf_event_paranoid"
+  return text and math.tointeger(tonumber(text))
+end
+
+local HINT <const> = "sudo sysctl kernel.perf_event_paranoid=1, or as root, or CAP_PERFMON"
+
+local function refused(subject, message, code)
+  local level <const> = paranoia()
+  if code == "permission" then
+    return nil, ("cannot sample %s: %s (kernel.perf_event_paranoid is %s)"):format(subject, message,
+      level or "unknown"), code, HINT
+  end
+  if code == "unavailable" and level == nil then
+    return nil, ("cannot sample %s: this kernel has no perf events"):format(subject), code
+  end
+  return nil, ("cannot sample %s: %s"):format(subject, message), code
+end
+
+local function new_sampler(native, opts, with_kernel)
+  local event <const> = EVENTS[opts.event]
+  return native.sampler {
+    type = event.type, config = event.config, period = event.period,
+    frequency = event.period == nil and opts.frequency or nil,
+    stack = opts.stack // 8 * 8, kernel = with_kernel,
+  }
+end
+
+-- Threads of a process, also those that start while the others are opened:
+-- these come from threads that are sampled already, or are in the next list.
+local function add_threads(sampler, pid)
+  local seen = {}
+  for _ = 1, 3 do
+    local fresh = false
+    for _, tid in ipairs(proc.thread_ids(pid)) do
+      if not seen[tid] then
+        seen[tid], fresh = true, true
+        local added, message, code = sampler:thread(tid)
+        if not added and code ~= "not_found" then return nil, message, code end
+      end
+    end
+    if not fresh then break end
+  end
+  return true
+end
+
+local function aim(sampler, pid)
+  if pid == nil then return sampler:thread(-1) end
+  sampler:process(pid)
+  if #proc.thread_ids(pid) * #uv.cpu_info() <= MOST_EVENTS then
+    return add_threads(sampler, pid)
+  end
+  return sampler:thread(-1, true)
+end
+
+-- With the kernel's frames where that is allowed, else without.
+local function open_sampler(native, opts)
+  local sampler = new_sampler(native, opts, true)
+  local done, message, code = aim(sampler, opts.pid)
+  if not done and code == "permission" then
+    sampler:close()
+    sampler = new_sampler(native, opts, false)
+    done, message, code = aim(sampler, opts.pid)
+    if done then return sampler, false end
+  end
+  if done then return sampler, true end
+  sampler:close()
+  return nil, message, code
+end
+
+--- Begins to sample.
+-- @tparam table opts see `sample.options`
+-- @treturn ?Sampling
+-- @treturn ?string message
+-- @treturn ?string code `not_found`, `permission` or `unavailable`
+-- @treturn ?string hint
+function sample.open(opts)
+  opts = options.check(sample.options, opts, "sample.open")
+  local native, message, code, hint = symbols.native()
+  if native == nil then return nil, message, code, hint end
+  local subject, stat = "this machine", nil
+  if opts.pid then
+    subject = "process " .. opts.pid
+    stat, message, code = proc.stat(opts.pid)
+    if stat == nil then return nil, message, code, "sonde ps --all" end
+  end
+  local sampler, kernel, reason = open_sampler(native, opts)
+  if sampler == nil then return refused(subject, kernel, reason) end
+  local started, why, which = sampler:start()
+  if not started then return refused(subject, why, which) end
+  return setmetatable({
+    sampler = sampler, pid = opts.pid, name = stat and stat.name or "system",
+    start_time = stat and stat.start_time, duration = opts.duration, began = loop.now(),
+    time_ns = os.time() * SECOND, has_kernel = kernel, wanted = loop.event(),
+    event = opts.event, frequency = opts.frequency,
+  }, Sampling)
+end
+
+--- Makes `Sampling:run` end.
+-- @tparam ?string reason
+function Sampling:stop(reason)
+  if not self.wanted:is_set() then self.wanted:set(reason or "stopped") end
+end
+
+-- Another process may have the number by now.
+local function has_ended(self)
+  if self.pid == nil then return false end
+  local stat <const> = proc.stat(self.pid)
+  return stat == nil or stat.start_time ~= self.start_time or stat.state == "Z"
+end
+
+--- Samples until the duration is over, the process ends or `Sampling:stop`.
+-- @tparam ?function looked called now and then with the counts
+-- @treturn string why it ended: "duration", "ended" or what was said
+function Sampling:run(looked)
+  local over <const> = self.duration and self.began + self.duration or math.maxinteger
+  local reason
+  repeat
+    local stopped <const>, why = self.wanted:wait(math.min(loop.after(TICK), over))
+    self.sampler:take()
+    if looked then looked(self.sampler:counts()) end
+    if stopped then
+      reason = why
+    elseif loop.now() >= over then
+      reason = "duration"
+    elseif has_ended(self) then
+      reason = "ended"
+    end
+  until reason
+  self.sampler:stop()
+  self.elapsed_ns = math.floor(loop.now() - self.began)
+  return reason
+end
+
+--- What came and what did not.
+-- @treturn table `samples lost complete spliced chain cut kernel_only` …
+function Sampling:counts()
+  return self.sampler:counts()
+end
+
+local function name_of(frame)
+  if frame.type ~= "" then return frame.type .. "." .. frame.method end
+  return frame.method
+end
+
+-- Names of a .NET process's methods come from the runtime itself.
+local function name_managed(self, pid, frames)
+  local target <const> = require("sonde.dotnet.target").of_pid(pid)
+  if target == nil then return end
+  local known <const>, why = require("sonde.dotnet.names").of(target,
+    { fresh = true, timeout = 10 * SECOND })
+  if known == nil then return why end
+  for _, row in ipairs(frames) do
+    local frame <const> = known:frame(row.address)
+    if frame then
+      self.sampler:name(row.frame, name_of(frame), frame.assembly)
+    end
+  end
+end
+
+-- Maps of other compilers: each process writes its own, by the number that it
+-- knows itself by.
+local function name_by_map(self, pid)
+  local status <const> = proc.status(pid)
+  local inner <const> = status and proc.inner_thread(pid, pid) or pid
+  for _, path in ipairs { ("/proc/%d/root/tmp/perf-%d.map"):format(pid, inner),
+                          ("/tmp/perf-%d.map"):format(pid) } do
+    local text <const> = core.read_file(path, 64 << 20)
+    if text then
+      return self.sampler:perf_map(pid, text)
+    end
+  end
+end
+
+--- Names the frames in code of no file and gives what was sampled.
+-- @treturn Profile of samples and of time (or of the event)
+-- @treturn {string,...} what is missing in it
+function Sampling:profile()
+  local by_pid, missing = {}, {}
+  for _, row in ipairs(self.sampler:code()) do
+    by_pid[row.pid] = by_pid[row.pid] or {}
+    table.insert(by_pid[row.pid], row)
+  end
+  for pid, frames in pairs(by_pid) do
+    local why <const> = name_managed(self, pid, frames)
+    if why then missing[#missing + 1] = why end
+    name_by_map(self, pid)
+  end
+  require "sonde.profile"
+  local profile <const> = assert(core.pprof_decode(self.sampler:profile(), { limit = 0 }))
+  profile:set_info { time_ns = self.time_ns, duration_ns = self.elapsed_ns }
+  return profile, missing
+end
+
+--- Frees the samples.
+function Sampling:close()
+  self.sampler:close()
+end
+
+--- Samples for some time.
+-- @tparam table opts see `sample.options`; `duration` is needed
+-- @treturn ?Profile
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function sample.record(opts)
+  if type(opts) ~= "table" or opts.duration == nil then error("record: a duration is needed", 2) end
+  local sampling, message, code, hint = sample.open(opts)
+  if sampling == nil then return nil, message, code, hint end
+  sampling:run()
+  local profile <const> = sampling:profile()
+  sampling:close()
+  return profile
+end
+
+return sample
