@@ -207,7 +207,10 @@ static void count_end(struct sampler *s, enum unwind_end end) {
   }
 }
 
-/* The user part (register 8 is the instruction's) of a stack as nodes, outermost first; STACK_NONE: failed. */
+/*
+** The user part of a stack as nodes, outermost first; STACK_NONE: failed.
+** Register 8 is the instruction's.
+*/
 static uint32_t user_part(struct sampler *s, const struct sample *sample) {
   struct unwound *u = &s->unwound;
   uint32_t node = 0;

@@ -13,7 +13,7 @@
 enum module_kind {
   MODULE_UNREAD = 0,     /* a file that nobody has asked for yet */
   MODULE_IMAGE,          /* an ELF file: addresses as it counts them */
-  MODULE_CODE,           /* code that no ELF file holds: a process's addresses */
+  MODULE_CODE,           /* code of no ELF file: a process's addresses */
   MODULE_KERNEL
 };
 
