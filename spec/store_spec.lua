@@ -120,6 +120,8 @@ for _, backend in ipairs(backends) do
         assert.are.equal(3, count { wait_minutes = "..1" })
         assert.are.equal(3, count { wait_minutes = "9..11" })
         assert.are.equal(3, count { locked_to_thread = true })
+        assert.are.equal(3, count { where = { "wait-minutes=9..11", "state=x",
+          "state=chan receive" } })
         assert.are.equal(3, count { error = "no such process" })
         assert.are.equal(3, count { pid = 43 })
         assert.are.equal(1, count { goroutine_id = (1 << 53) + 12 })
@@ -127,7 +129,7 @@ for _, backend in ipairs(backends) do
         assert.are.equal(0, count { func = "nothing" })
         assert.are.equal(6, count { reason = "manual" })
         assert.are.equal(14, count { checkpoint = "last" })
-        assert.are.equal(6, count { since = START, before = START + 2 * SECOND })
+        assert.are.equal(6, count { since = START, ["until"] = START + 2 * SECOND })
         assert.are.equal(0, count { last = "1s" })
         assert.are.equal(30, count { since = "2023-11-14T22:13:20Z" })
         assert.are.equal(0, count { capture = "other" })

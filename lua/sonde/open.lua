@@ -25,6 +25,8 @@ open.options = options.join({
     help = "the view that will be asked for first: other kinds of events are passed over" },
   { name = "lenient", type = "boolean",
     help = "of a damaged profile, leave out what is damaged and read the rest" },
+  { name = "store", type = "table",
+    help = "of a store of captures: which records, and their view; see Store:profile" },
   { name = "progress", type = "function",
     help = "called now and then with the bytes taken so far and the size, when known" },
   symbols.option,
@@ -110,6 +112,7 @@ end
 local READERS <const> = {
   nettrace = function(source, opts) return require("sonde.dotnet.trace").read(source, opts) end,
   pprof = read_pprof,
+  sqlite = function(source, opts) return require("sonde.reader.store").read(source, opts) end,
   folded = read_profile(function(bytes, limits) return core.folded_decode(bytes, limits) end),
 }
 

@@ -30,7 +30,6 @@ local OTHERS <const> = {
   core = { "a core dump", "dotnet-dump analyze %s" },
   elf = { "a program or library (ELF)", nil },
   minidump = { "a minidump", "dotnet-dump analyze %s" },
-  sqlite = { "an SQLite database", nil },
   goroutines = { "a goroutine dump", "sonde dump %s" },
   native = { "stacks of a native process", "sonde dump %s" },
   zstd = { "compressed by zstd", "zstd -dc %s | sonde top -" },

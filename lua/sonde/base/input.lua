@@ -152,6 +152,7 @@ end
 local READABLE <const> = {
   nettrace = true, pprof = true, folded = true, goroutines = true, native = true,
   legacy = true, perf_script = true, cpu_words = true, speedscope = true, cpuprofile = true,
+  sqlite = true,
 }
 
 local function quote(word)

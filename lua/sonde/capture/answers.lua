@@ -37,7 +37,7 @@ end
 
 --- Iterates over records, by time, without loading all.
 -- @function Store:records
--- @tparam ?table opts `kind` (all when nil), `capture checkpoint last since before func
+-- @tparam ?table opts `kind` (all when nil), `capture checkpoint last since until func
 --   sort limit`, and filters by field: a value, a list of values, `{ min =, max = }`
 -- @treturn ?function iterator of records; a failure while reading raises
 -- @treturn ?string message

@@ -80,12 +80,14 @@ query.window = {
     help = "of a store: only these captures" },
   { name = "checkpoint", type = "string", many = true, argname = "ID",
     help = "of a store: only these checkpoints; 'last' and 'first' are those of the rest" },
-  { name = "last", type = "duration",
+  { name = "last", aliases = { "window" }, type = "duration",
     help = "of a store: only what was taken in so long until now" },
   { name = "since", type = "string", argname = "TIME",
     help = "of a store: only what was taken from this time on: 2h (ago) or 2026-11-30T10:00:00Z" },
-  { name = "before", aliases = { "until" }, type = "string", argname = "TIME",
+  { name = "until", type = "string", argname = "TIME",
     help = "of a store: only what was taken before this time" },
+  { name = "where", type = "string", many = true, argname = "FIELD=VALUE",
+    help = "of a store: only records with this value of a field; of one field any of several" },
 }
 
 --- Further options of queries.
@@ -192,7 +194,7 @@ local function condition(field, value)
 end
 
 local OWN <const> = { kind = true, capture = true, checkpoint = true, last = true, since = true,
-  before = true, func = true, sort = true, limit = true }
+  ["until"] = true, func = true, sort = true, limit = true, where = true }
 
 local function add_times(q, opts, now)
   local message
@@ -204,7 +206,7 @@ local function add_times(q, opts, now)
     end
     q.since = now - ago
   end
-  for _, name in ipairs { "since", "before" } do
+  for _, name in ipairs { "since", "until" } do
     local at = opts[name]
     if type(at) == "string" then
       at, message = query.scan_time(at, now)
@@ -212,7 +214,8 @@ local function add_times(q, opts, now)
         return nil, ("%s: %s: '%s'"):format(options.flag(name), message, opts[name])
       end
     end
-    q[name] = at or q[name]
+    local bound <const> = name == "until" and "before" or name
+    q[bound] = at or q[bound]
   end
   return true
 end
@@ -249,6 +252,23 @@ local function unknown(list, name)
     and (" (did you mean '%s'?)"):format(near) or "")
 end
 
+-- Filters given as texts, `FIELD=VALUE`, beside those given by name.
+local function with_texts(opts)
+  if opts.where == nil or #opts.where == 0 then return opts end
+  local all, given = {}, {}
+  for name, value in pairs(opts) do all[name] = value end
+  for _, text in ipairs(opts.where) do
+    local name <const>, value <const> = text:match("^([%w_-]+)=(.*)$")
+    if name == nil then return nil, ("--where: '%s' is not FIELD=VALUE"):format(text) end
+    local field <const> = name:gsub("-", "_")
+    if OWN[field] then return nil, ("--where: '%s' is no field of records"):format(name) end
+    given[field] = given[field] or {}
+    table.insert(given[field], value)
+  end
+  for name, values in pairs(given) do all[name] = values end
+  return all
+end
+
 --- Brings what is asked into one form.
 -- @tparam {table,...} list the fields of the kind
 -- @tparam table opts `kind`, the options above, and filters by field
@@ -256,6 +276,9 @@ end
 --   limit`
 -- @treturn ?string what is wrong
 function query.check(list, opts)
+  local wrong
+  opts, wrong = with_texts(opts)
+  if opts == nil then return nil, wrong end
   local q <const> = { kind = opts.kind, fields = list, conditions = {}, func = opts.func,
     limit = opts.limit, captures = listed(opts.capture), checkpoints = listed(opts.checkpoint) }
   local done, message = add_times(q, opts, (opts.now or os.time() * 1000000000))

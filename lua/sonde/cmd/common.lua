@@ -85,7 +85,8 @@ common.combine_options = {
 -- @treturn {table,...} declared options
 function common.profile_options()
   local filters <const> = require("sonde.profile").filters
-  return options.join(common.view_options, common.time_options, filters, common.input_options)
+  return options.join(common.view_options, common.time_options, filters, common.input_options,
+    require("sonde.capture.query").window)
 end
 
 --- Options that make what is written fit to be shown to others.
@@ -190,6 +191,18 @@ function common.open(path, args, env, more)
   return profile_of_dump(common.open_any(path, args, env, more), args)
 end
 
+--- Which records of a store the options choose.
+-- @tparam table args
+-- @treturn table for `Store:profile`
+function common.window_of(args)
+  local window = { view = args.view }
+  for _, option in ipairs(require("sonde.capture.query").window) do
+    local value <const> = args[option.name]
+    if type(value) ~= "table" or #value > 0 then window[option.name] = value end
+  end
+  return window
+end
+
 --- Opens an input as `common.open` does, and leaves a dump a dump.
 -- @tparam string path
 -- @tparam table args
@@ -203,6 +216,7 @@ function common.open_any(path, args, env, more)
     symbolize = args.symbolize, note = function(text) env:say(text) end,
   }
   for name, value in pairs(more or {}) do opts[name] = value end
+  opts.store = common.window_of(args)
   local object, message, code, hint = common.opened(
     require("sonde").open(taken or path, opts))
   if message then env:warn(message, code, hint) end
@@ -398,8 +412,12 @@ local function refuse_own_input(args)
   end
 end
 
--- Writes to where the arguments say: a file, or `env.out`.
-local function write_to(args, what, env, write)
+--- Writes to where the arguments say: a file, or `env.out`.
+-- @tparam table args
+-- @tparam string what in words, for the message
+-- @tparam table env
+-- @tparam function write called with an output
+function common.write_to(args, what, env, write)
   write = checked(args, what, write)
   if args.output == nil or args.output == "-" then
     common.check(write(env.out))
@@ -420,7 +438,7 @@ end
 function common.write_rows(rows, args, env)
   local json <const> = require "sonde.base.json"
   local n = 0
-  write_to(args, "JSON lines", env, function(out)
+  common.write_to(args, "JSON lines", env, function(out)
     for row in rows do
       out:write(json.encode(row, ROW_KEYS), "\n")
       n = n + 1
@@ -445,7 +463,7 @@ function common.write_report(module, object, args, env, write)
   if module.binary and to_terminal then
     errors.usage(module.name .. " is no text for a terminal", "-o FILE")
   end
-  write_to(args, module.name, env, function(out) return write(object, opts, out) end)
+  common.write_to(args, module.name, env, function(out) return write(object, opts, out) end)
 end
 
 return common

@@ -95,13 +95,16 @@ static int mode_at(lua_State *L, int arg) {
   if (strcmp(mode, "write") == 0) return SQLITE_OPEN_READWRITE;
   if (strcmp(mode, "create") == 0)
     return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  luaL_argerror(L, arg, "option 'mode' must be read, write or create");
+  if (strcmp(mode, "still") == 0)
+    return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  luaL_argerror(L, arg, "option 'mode' must be read, still, write or create");
   return 0;
 }
 
 /*
-** sqlite.open(path, { mode = "read"|"write"|"create", busy_ms = }): the
-** database in a file (":memory:" for none); or nil, message, code.
+** sqlite.open(path, { mode = "read"|"still"|"write"|"create", busy_ms = }):
+** the database in a file (":memory:" for none); or nil, message, code. With
+** "still" the path may be a URI, which can say that nobody changes the file.
 */
 static int database_open(lua_State *L) {
   static const char *const names[] = {"mode", "busy_ms", NULL};

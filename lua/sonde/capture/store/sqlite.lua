@@ -50,6 +50,27 @@ local function set_up(db, path, mode)
   return schema.prepare(db, path, mode ~= "read")
 end
 
+local function opened(path, where, opts)
+  local db, message, code = sqlite.open(where, {
+    mode = opts.mode == "read" and (where == path and "read" or "still") or "create",
+    busy_ms = opts.busy // 1000000,
+  })
+  if db == nil then return nil, message, code end
+  local done, why, reason, hint = set_up(db, path, opts.mode)
+  if done then return db end
+  db:close()
+  return nil, why:find(path, 1, true) and why or path .. ": " .. why, reason, hint
+end
+
+-- A file that is not being written may lie where nothing can be written, such as a
+-- medium: readers of a log (WAL) want a file beside it, unless told that it is still.
+local function opened_still(path, opts)
+  local uri <const> = "file:" .. path:gsub("[%%?#]", function(c)
+    return ("%%%02x"):format(c:byte())
+  end) .. "?immutable=1"
+  return opened(path, uri, opts)
+end
+
 --- Opens a store.
 -- @tparam string path
 -- @tparam table opts of `sonde.capture.store.open`, checked
@@ -58,15 +79,13 @@ end
 -- @treturn ?string code
 -- @treturn ?string hint
 function module.open(path, opts)
-  local db, message, code = sqlite.open(path, {
-    mode = opts.mode == "read" and "read" or "create", busy_ms = opts.busy // 1000000,
-  })
-  if db == nil then return nil, message, code end
-  local done, why, reason, hint = set_up(db, path, opts.mode)
-  if not done then
-    db:close()
-    return nil, why:find(path, 1, true) and why or path .. ": " .. why, reason, hint
+  local db, message, code, hint = opened(path, path, opts)
+  if db == nil and opts.mode == "read" and core.path_info(path)
+    and not core.path_info(path .. "-wal") and (code == "permission" or code == "unavailable"
+    or code == "not_found") then
+    db, message, code, hint = opened_still(path, opts)
   end
+  if db == nil then return nil, message, code, hint end
   local self <const> = setmetatable({ db = db, path = path, name = path, mode = opts.mode,
     statements = {}, opts = opts, cache = {} }, Store)
   waiting.prepare(self, opts.buffer)
