@@ -8,7 +8,8 @@ local stores <const> = require "sonde.cmd.stores"
 
 local OWN <const> = {
   { name = "sort", type = "string", argname = "FIELD",
-    help = "sort by this field; --sort=-FIELD for the largest first (taken_at value wait_minutes …)" },
+    help = "sort by this field (taken_at value wait_minutes …); --sort=-FIELD for the largest"
+      .. " first" },
   { name = "limit", short = "n", type = "count", help = "at most so many" },
   { name = "by", type = "string", argname = "WHAT",
     help = "group: stack, function, state, reason, process, checkpoint, transport, profile,"

@@ -49,8 +49,9 @@ local function check_kind(self, kind, problems)
   }
   for _, field in ipairs(list) do
     if field.type == "frames" then
-      checks[#checks + 1] = { "records whose stack is missing", "SELECT count(*) FROM record_%s"
-        .. (" WHERE %q IS NOT NULL AND %q"):format(field.name, field.name) .. " NOT IN (SELECT id FROM stack)" }
+      checks[#checks + 1] = { "records whose stack is missing",
+        "SELECT count(*) FROM record_%s" .. (" WHERE %q IS NOT NULL AND %q"):format(field.name,
+          field.name) .. " NOT IN (SELECT id FROM stack)" }
     end
   end
   for _, row in ipairs(checks) do
