@@ -227,7 +227,9 @@ local function write_profile(module, args, env)
   local profile <const> = common.check(dump:where {
     state = args.state, func = args.func, wait = args.wait,
   }:profile())
-  common.write_report(module, profile, { output = args.output }, env)
+  common.write_report(module, common.redacted(profile, args), {
+    output = args.output, redact = args.redact, redactor = args.redactor,
+  }, env)
   return true
 end
 
@@ -244,6 +246,9 @@ local function writer_of(args)
   if args.json or args.full or args.diff then
     errors.usage "-o and -f are for the dump itself: without --json, --full and --diff"
   end
+  if module == nil and args.redact then
+    errors.usage("--redact: the text itself cannot be", "--json, or -o FILE.pb.gz")
+  end
   if module == nil then return write_text end
   return function(given, env) return write_profile(module, given, env) end
 end
@@ -255,9 +260,11 @@ local function take_inputs(args, env)
     if value and take.is_live(value) then
       args[name] = take.dump(value, args, env)
       args[name].taken_at = os.date "!%Y-%m-%dT%H:%M:%SZ"
+      if args.redact then args[name].name = "goroutines" end   -- not the address
     end
   end
-  if args.labels == nil and type(args.input) == "table" then args.labels = args.input.labels end
+  local joins <const> = args.labels == nil and not args.redact
+  if joins and type(args.input) == "table" then args.labels = args.input.labels end
 end
 
 return common.verb {

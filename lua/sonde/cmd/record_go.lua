@@ -40,9 +40,10 @@ local function converter(args)
   if args.format then
     local module, message = reports.get(args.format)
     if module == nil then errors.usage("--format: " .. message, "sonde report --help") end
-    return module.name ~= "pprof" and module or nil
+    return (module.name ~= "pprof" or args.redact) and module or nil
   end
   local module <const> = reports.for_path(args.output)
+  if args.redact then return module or reports.get "pprof" end
   return module and module.name ~= "pprof" and module or nil
 end
 
@@ -74,7 +75,8 @@ return common.verb {
   arguments = { { name = "input", help = "the program's pid, name, or URL" } },
   options = function()
     return options.join(require "sonde.golang.take", declared,
-      options.select(common.input_options, { "limit" }), require "sonde.base.connection")
+      options.select(common.input_options, { "limit" }), require "sonde.base.connection",
+      common.redact_options())
   end,
   examples = {
     "sonde record -p 4242 --view cpu --duration 10s -o cpu.pb.gz",
@@ -85,13 +87,17 @@ return common.verb {
   run = function(args, env)
     args.output = args.output or default_output(args)
     local module <const> = converter(args)
+    common.redactor(args)
     if module and args.view == "trace" then
-      errors.usage(("an execution trace cannot be written as %s"):format(module.name))
+      errors.usage(args.redact and "--redact: an execution trace cannot be"
+        or ("an execution trace cannot be written as %s"):format(module.name))
     end
     local taken <const> = take.input(args.input, args, env)
     local profile <const> = checked(taken, args, env)
     if module == nil then return write_bytes(taken, args, env) end
-    common.write_report(module, profile, { output = args.output }, env)
+    common.write_report(module, common.redacted(profile, args), {
+      output = args.output, redact = args.redact, redactor = args.redactor,
+    }, env)
     return errors.exit.done
   end,
 }
