@@ -142,3 +142,44 @@ describe("--redact of a recording", function()
     end)
   end)
 end)
+
+describe("--redact of a shell", function()
+  local DEMO <const> = helper.data "demo.nettrace"
+
+  local function shell(...)
+    local words = { "shell", DEMO, "--no-config", "--redact", "--redact-key", "k" }
+    for _, word in ipairs { ... } do words[#words + 1] = word end
+    return helper.sonde(table.unpack(words))
+  end
+
+  it("shows, writes and saves pseudonyms", function()
+    helper.in_directory(function(directory)
+      local text <const>, script <const> = directory .. "/a.folded", directory .. "/s.lua"
+      local out <const>, status, err = shell("-c", "top", "-c", "trace:jits()", "-c",
+        "write " .. text, "-c", "calltree > " .. directory .. "/b.txt", "-c", "save " .. script)
+      assert.equal(0, status, err)
+      none_left(out, "targets", "burn")
+      none_left(helper.read(text), "targets", "burn")
+      none_left(helper.read(directory .. "/b.txt"), "targets", "burn")
+      none_left(helper.read(script), "targets", "demo")
+      local again <const>, code = helper.run(("SONDE_REDACT_KEY=k %s shell --script %s %s"):format(
+        helper.quote(helper.command), helper.quote(script), helper.quote(DEMO)))
+      assert.equal(0, code)
+      assert.equal(out:match "[^\n]*Thread%.Join[^\n]*", again:match "[^\n]*Thread%.Join[^\n]*")
+    end)
+  end)
+
+  it("takes back a file or a script in which a word is left", function()
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/a.folded"
+      local _, status = shell("--redact-forbid", "0", "-c", "write " .. path)   -- of its numbers
+      assert.is_true(status ~= 0)
+      assert.is_nil(helper.read(path))
+      local out, code, err = shell("--redact-forbid", "marker", "-c", "print 'marker'", "-c",
+        "save")
+      assert.is_true(code ~= 0)
+      assert.matches("'marker' %(forbidden%) is left", err)
+      assert.is_nil(out:find("sonde.open", 1, true))
+    end)
+  end)
+end)

@@ -56,7 +56,7 @@ local function open_first(path, args, env)
     progress = progress, view = path ~= "-" and "wall" or nil,
   })
   status(nil)
-  return object
+  return common.redacted(object, args)
 end
 
 -- What is wrong with the file was told when it was opened first.
@@ -66,7 +66,7 @@ local function open_all(path, args, env)
     limit = args.limit, progress = progress,
   }))
   status(nil)
-  return object
+  return common.redacted(object, args)
 end
 
 local function open_input(path, number, names, args, env)
@@ -83,8 +83,10 @@ end
 
 local function open_inputs(args, env)
   local paths <const> = { args.input, args.other }
+  local redactor <const> = common.redactor(args)
+  local name <const> = args.input:match("[^/]*$")
   local names <const> = #paths == 2 and { "before", "after" }
-    or { args.input:match("[^/]*$") }
+    or { redactor and redactor:path(name) or name }
   local inputs = {}
   for i, path in ipairs(paths) do inputs[i] = open_input(path, i, names, args, env) end
   return inputs
@@ -182,7 +184,8 @@ local function make_shell(args, env, is_terminal)
     paint = style.painter(is_terminal and term.colored(1, env.getenv)),
     paint_err = style.painter(is_terminal and term.colored(2, env.getenv)),
     number = not is_terminal and #args.command == 0 and 0 or nil,
-    script_about = { limit = args.limit ~= common.input_options[1].default and args.limit or nil },
+    script_about = { limit = args.limit ~= common.input_options[1].default and args.limit or nil,
+      redactor = common.redactor(args) },
   }
 end
 
@@ -214,12 +217,13 @@ return common.verb {
     { name = "other", optional = true, help = "a later one to compare with" },
   },
   options = function()
-    return options.join(OWN, common.profile_options())
+    return options.join(OWN, common.profile_options(), common.redact_options())
   end,
   examples = {
     "sonde shell api.nettrace",
     "sonde shell monday.nettrace tuesday.nettrace",
     "sonde shell api.nettrace -c 'focus=Json' -c 'top10 -cum'",
+    "sonde shell api.nettrace --redact            # all names are pseudonyms from the start",
   },
   run = run,
 }

@@ -133,6 +133,7 @@ function ask.run(shell, module, rest, digits, line)
     line = line, quiet = quiet, hint = hint,
   })
   if args.path then
+    require("sonde.shell.basics").check_written(shell, args.path, module.name)
     shell:say(("wrote %s (%s)"):format(args.path, module.name))
   elseif not quiet then
     shell:display(values)

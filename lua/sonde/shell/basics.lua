@@ -75,6 +75,24 @@ function basics.clear(shell)
   basics.tell_state(shell)
 end
 
+--- Looks through a file that was written when names are pseudonyms, and removes
+-- it when something is left in it that must not be shown.
+-- @tparam table shell
+-- @tparam string path
+-- @tparam ?string form of the redactor's check; by the name otherwise
+function basics.check_written(shell, path, form)
+  local redactor <const> = shell.script_about.redactor
+  if redactor == nil then return end
+  local module <const> = form == nil and require("sonde.report").for_path(path)
+  local file <const> = assert(io.open(path, "rb"))
+  local bytes <const> = file:read("a")
+  file:close()
+  local clean, message, why = redactor:check(bytes, form or module and module.name)
+  if clean then return end
+  os.remove(path)
+  errors.raise { message = message, code = why }
+end
+
 words.add("o", {
   aliases = { "options" }, usage = "o", summary = "the settings, their values and choices",
   help = { "NAME alone shows one setting, NAME=VALUE sets it, NAME= unsets it.",
@@ -131,6 +149,7 @@ words.add("write", {
     if rest == "" then errors.usage("write needs the name of a file", "write flame.svg") end
     shell.session:evaluate(("profile:write(%s)"):format(code.literal(rest)),
       { line = line, quiet = true })
+    basics.check_written(shell, rest)
     shell:say("wrote " .. rest)
   end,
 })
@@ -141,6 +160,11 @@ words.add("save", {
     "an argument takes the place of the recording: lua5.4 FILE other.nettrace" },
   run = function(shell, rest)
     local source <const> = require("sonde.shell.script").text(shell.session, shell.script_about)
+    local redactor <const> = shell.script_about.redactor
+    if redactor then
+      local clean, left, code_left = redactor:check(source)
+      if not clean then errors.raise { message = left, code = code_left } end
+    end
     if rest == "" then return shell.pager:print((source:gsub("\n$", ""))) end
     local done, message, why = require("sonde.base.files").write(rest, function(out)
       out:write(source)

@@ -15,6 +15,11 @@ local NEEDS <const> = {
 local needs_of <const> = {}
 for _, row in ipairs(NEEDS) do needs_of[row[1]] = row[2] end
 
+-- The key is a secret, and the names of the recordings may be.
+local REDACTED <const> = [[
+-- Names are pseudonyms: the same ones with the same key.
+local redactor <const> = require("sonde.redact").new { key = os.getenv "SONDE_REDACT_KEY" }]]
+
 local function head(inputs, about)
   local lines = {
     "-- A session of sonde shell. Run it with lua5.4 or sonde shell --script; arguments take the",
@@ -25,11 +30,18 @@ local function head(inputs, about)
   if about.pipes then
     lines[#lines + 1] = 'local pipe <const> = require("sonde.shell").pipe'
   end
+  if about.redactor then
+    lines[#lines + 1] = REDACTED
+  end
   lines[#lines + 1] = "local inputs <const> = {"
+  local form <const> = about.redactor and "  redactor:object(assert(sonde.open(%s%s))),"
+    or "  (assert(sonde.open(%s%s))),"
   for i, input in ipairs(inputs) do
     local opts <const> = about.limit and (", { limit = %d }"):format(about.limit) or ""
-    lines[#lines + 1] = ("  (assert(sonde.open(arg and arg[%d] or %s%s))),"):format(i,
-      code.literal(input.path), opts)
+    local path <const> = about.redactor
+      and ('(assert(arg and arg[%d], "the recordings are arguments"))'):format(i)
+      or ("arg and arg[%d] or %s"):format(i, code.literal(input.path))
+    lines[#lines + 1] = form:format(path, opts)
   end
   lines[#lines + 1] = "}"
   return lines
@@ -143,7 +155,7 @@ function script.text(session, about)
   local log <const>, sources <const> = session.log, all_sources(session.log)
   local keeps <const> = code.uses(sources, "_") or code.uses(sources, "__")
   local lines <const> = head(session.inputs, {
-    limit = about.limit, pipes = code.uses(sources, "pipe"),
+    limit = about.limit, pipes = code.uses(sources, "pipe"), redactor = about.redactor,
   })
   local config <const> = config_text(about, sources)
   local statements, state = body(log, keeps and "keep" or "show", config or "")
