@@ -3,7 +3,7 @@
 #   make            build build/sonde and its C module
 #   make demo       install what is missing, build, show a sample trace
 #   make test       install what is missing, build, run the suite
-#   make lint test test-browser sanitize fuzz bench docs install clean
+#   make lint test test-browser test-qemu sanitize fuzz bench docs install clean
 #
 # Settings, all of which may be given on the command line:
 
@@ -75,7 +75,8 @@ endif
 BUSTED = SONDE_BUILD=$(BUILD) $(LUA) "$$(command -v busted)"
 SUBMAKE = +$(Q)$(MAKE) --no-print-directory -j$(JOBS)
 
-.PHONY: all demo test test-browser lint lint-c lint-lua lint-js sanitize \
+.PHONY: all demo test test-browser test-qemu lint lint-c lint-lua lint-js \
+        sanitize \
         sanitize-run fuzz bench docs install clean
 .DELETE_ON_ERROR:
 
@@ -135,6 +136,13 @@ test-browser:
 	$(Q)$(BUSTED) spec/browser_spec.lua </dev/null
 
 # The page's scripts are checked where the linter can be had.
+# Probes of kernel functions, in a virtual machine that has them.
+test-qemu:
+	$(Q)sh .ci/install run test qemu
+	$(SUBMAKE) all
+	$(Q)sh spec/qemu/kernel.sh
+	$(Q)$(BUSTED) spec/probe_kernel_spec.lua </dev/null
+
 lint:
 	$(Q)sh .ci/install run lint
 	$(SUBMAKE) lint-c lint-lua

@@ -8,9 +8,12 @@
 **   fork N      N calls of counted in a child
 **   thread N    N calls of counted in a thread
 **   touch N     N fresh pages
+**   open N      opens a file N times
+**   getppid N   asks the kernel for its parent N times
 **   wait        a call that lasts until the next line
 */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +106,10 @@ KEEP void act(const char *what, int n) {
       && pthread_create(&thread, NULL, in_thread, &n) == 0)
     pthread_join(thread, NULL);
   if (strcmp(what, "touch") == 0) touch(n);
+  if (strcmp(what, "open") == 0)
+    for (int i = 0; i < n; i++) close(open("/proc/version", O_RDONLY));
+  if (strcmp(what, "getppid") == 0)
+    for (int i = 0; i < n; i++) getppid();
   if (strcmp(what, "wait") == 0) wait_line();
   if (strcmp(what, "never") == 0) never(1);
 }
