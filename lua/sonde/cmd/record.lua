@@ -160,11 +160,11 @@ local program_words   -- what stood behind "--" of the command line, if anything
 local verb <const> = common.verb {
   name = "record",
   summary = "record a running process, or a program from its start",
-  description = "Records a running process, or a program from its start.\n\n"
-    .. "Samples are of wall time. The view oncpu scales those of each thread to what its clock in the system says: exact by"
-    .. " thread, and 4 to 6% off by method in ordinary code. The runtime stops threads at safe"
-    .. " points only, so that code without any, such as a loop that only allocates, is seen where"
-    .. " it next calls native code, and may be 50% off; --native has no such bias.",
+  description = "Records a running process, or a program from its start.\n\nSamples are of wall"
+    .. " time. The view oncpu scales those of each thread to what its clock in the system says:"
+    .. " exact by thread, and 4 to 6% off by method in ordinary code. The runtime stops threads at"
+    .. " safe points only, so that code without any, such as a loop that only allocates, is seen"
+    .. " where it next calls native code, and may be 50% off; --native has no such bias.",
   arguments = { live.target_argument },
   options = function()
     return options.join(live.target_options, declared, require("sonde.cmd.record_native").options,
