@@ -35,6 +35,7 @@ build = {
         "src/clr/builder.c",
         "src/clr/clr.c",
         "src/clr/decode.c",
+        "src/clr/entry.c",
         "src/clr/event_json.c",
         "src/clr/event_text.c",
         "src/clr/gcs.c",

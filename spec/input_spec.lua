@@ -109,6 +109,21 @@ describe("unpacking #binding", function()
     end)
   end
 
+  it("says how far damaged xz could be unpacked", function()
+    helper.needs("xz")
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/cut.xz"
+      helper.run(("xz -c %s >%s"):format(helper.data "demo.nettrace", path))
+      local packed <const> = helper.read(path)
+      helper.write(path, packed:sub(1, #packed * 2 // 3))
+      local trace, message, code = sonde.open(path)
+      assert.is_true(trace:counts().bytes > 100000)
+      assert.equal("truncated", code)
+      assert(message:find(("after %d bytes unpacked"):format(trace:counts().bytes), 1, true),
+        message)
+    end)
+  end)
+
   it("opens xz that comes by a pipe", function()
     helper.needs("xz")
     local out, status = helper.run(("xz -c %s | %s inspect -"):format(TRACE, helper.command))

@@ -296,6 +296,14 @@ describe("profile of a trace", function()
     assert.truthy(comments:find("no rundown", 1, true))
   end)
 
+  it("has what was started as its main mapping", function()
+    for _, view in ipairs { "wall", "managed" } do
+      local mappings <const> = demo:profile { view = view }:mappings()
+      assert.equal("/tmp/target/cpu/target-cpu.dll", mappings[1].file)
+      assert.is_true(#mappings > 1)
+    end
+  end)
+
   it("counts frames without a profile as a profile does", function()
     local _, facts = demo.core:profile { view = "wall" }
     local counted <const> = demo.core:frames { view = "wall" }

@@ -88,6 +88,17 @@ static uint32_t mapping_of(struct builder *b, const struct meaning *m) {
   return check(b, intern_mapping(&b->intern, &row));
 }
 
+/* pprof takes the first mapping for the main program. */
+void builder_main_mapping(struct builder *b) {
+  uint32_t path = clr_entry_module(b->clr);
+  if (path == 0) return;
+  struct mapping row;
+  memset(&row, 0, sizeof row);
+  row.has_functions = 1;
+  row.file = add_string(b, clr_span(b->clr, path));
+  check(b, intern_mapping(&b->intern, &row));
+}
+
 /* The parts of a name; "Class::Method(args)" of native text is split. */
 static struct method_name parts_of(const struct builder *b,
                                    const struct meaning *m) {

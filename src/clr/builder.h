@@ -52,6 +52,9 @@ int builder_init(struct builder *b, struct clr *c, struct profile *p,
                  enum names_style style);
 void builder_free(struct builder *b);
 
+/* Makes the mapping of what was started, before any other. */
+void builder_main_mapping(struct builder *b);
+
 /* What is known of a stack of the trace; node 0 has depth 0. */
 struct node_info builder_node(struct builder *b, uint32_t node);
 struct frame_info builder_frame(struct builder *b, uint32_t frame);

@@ -188,6 +188,9 @@ struct meaning {
 /* With 'guess', an address that no body covers may get a near entry point. */
 struct meaning clr_meaning(struct clr *c, uint32_t frame, int guess);
 
+/* entry.c: the path, a string id, of what was started; 0 unknown. */
+uint32_t clr_entry_module(const struct clr *c);
+
 /* Splits the text of a string id. */
 struct span clr_span(const struct clr *c, uint32_t string);
 

@@ -359,6 +359,7 @@ struct profile *view_profile(struct clr *c, const struct view_options *o,
   struct builder b;
   int status = builder_init(&b, c, p, o->names);
   if (status == 0) status = set_head(c, o, &shape, p);
+  if (status == 0) builder_main_mapping(&b);
   if (status == 0) status = fill(&b, o, &shape, facts);
   builder_free(&b);
   if (status == 0 && !p->budget.exceeded) return p;

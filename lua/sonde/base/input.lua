@@ -296,6 +296,7 @@ end
 -- @treturn ?string code
 function Source:close()
   local well, message, code = check_zip(self)
+  local unpacked <const> = self.xz and self.input:position()
   self.input:close()
   for _, file in ipairs(self.closes) do file:close() end
   self.closes = {}
@@ -304,7 +305,8 @@ function Source:close()
   self.xz = nil
   -- Ended by a signal it was we who stopped reading.
   if how ~= "exit" or status == 0 then return well, message, code end
-  return false, self.name .. ": the xz data is damaged or ends too early", "truncated"
+  return false, ("%s: the xz data is damaged or ends too early, after %d bytes unpacked"):format(
+    self.name, unpacked), "truncated"
 end
 
 Source.__close = Source.close

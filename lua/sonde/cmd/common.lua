@@ -4,6 +4,9 @@
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
 local take <const> = require "sonde.cmd.take"
+local term <const> = require "sonde.base.term"
+local text <const> = require "sonde.base.text"
+local units <const> = require "sonde.base.units"
 
 local common = {}
 
@@ -203,6 +206,23 @@ function common.window_of(args)
   return window
 end
 
+--- Shows how far reading is, where somebody watches stderr.
+-- @tparam string path
+-- @tparam table env
+-- @treturn function for the option `progress` of `sonde.open`
+-- @treturn function to be called without a text when it has been read
+function common.progress(path, env)
+  local status <const> = term.status(env.err, env.terminal.err and true or false)
+  local last
+  return function(taken, size)
+    local share <const> = size and size > 0 and (" %d%%"):format(math.min(100, taken * 100 // size))
+      or (" %s"):format(units.bytes(taken))
+    if share == last then return end
+    last = share
+    status(("reading %s%s"):format(text.printable(path), share))
+  end, status
+end
+
 --- Opens an input as `common.open` does, and leaves a dump a dump.
 -- @tparam string path
 -- @tparam table args
@@ -213,12 +233,15 @@ function common.open_any(path, args, env, more)
   local taken <const> = take.input(path, args, env)
   local opts <const> = {
     limit = args.limit, from = args.from, to = args.to, lenient = args.lenient,
-    symbolize = args.symbolize, note = function(text) env:say(text) end,
+    symbolize = args.symbolize, note = function(words) env:say(words) end,
   }
+  local progress, status = common.progress(path, env)
+  opts.progress = env.terminal.err and progress or nil
   for name, value in pairs(more or {}) do opts[name] = value end
   opts.store = common.window_of(args)
-  local object, message, code, hint = common.opened(
-    require("sonde").open(taken or path, opts))
+  local object, message, code, hint = require("sonde").open(taken or path, opts)
+  status(nil)
+  common.opened(object, message, code, hint)
   if message then env:warn(message, code, hint) end
   take.remember(object, taken)
   return object

@@ -40,18 +40,9 @@ local function run_script(args, env)
   error(raised, 0)
 end
 
--- Shows how far it is, where somebody watches.
-local function progress_of(path, env)
-  local status <const> = term.status(env.err, env.terminal.err and true or false)
-  return function(taken, size)
-    local share <const> = size and size > 0 and (" %d%%"):format(taken * 100 // size) or ""
-    status(("reading %s%s"):format(require("sonde.base.text").printable(path), share))
-  end, status
-end
-
 -- The first time, only the events of samples are wanted; a stream is read once.
 local function open_first(path, args, env)
-  local progress, status = progress_of(path, env)
+  local progress, status = common.progress(path, env)
   local object <const> = common.open(path, { limit = args.limit }, env, {
     progress = progress, view = path ~= "-" and "wall" or nil,
   })
@@ -61,7 +52,7 @@ end
 
 -- What is wrong with the file was told when it was opened first.
 local function open_all(path, args, env)
-  local progress, status = progress_of(path, env)
+  local progress, status = common.progress(path, env)
   local object <const> = common.opened(require("sonde").open(path, {
     limit = args.limit, progress = progress,
   }))
