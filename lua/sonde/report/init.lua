@@ -10,9 +10,9 @@ local reports = {}
 
 -- In the order in which help lists them. Modules are loaded on first use.
 local NAMES <const> = {
-  "top", "text", "tree", "peek", "calltree", "traces", "tags", "raw", "list", "diff",
-  "svg", "html", "speedscope", "chromium", "folded", "pprof", "dot", "callgrind", "json",
-  "findings", "gc", "exceptions", "jit", "threads", "providers", "inspect",
+  "top", "text", "tree", "peek", "calltree", "traces", "tags", "raw", "list", "comments", "diff",
+  "svg", "html", "speedscope", "chromium", "folded", "pprof", "topproto", "dot", "callgrind",
+  "json", "findings", "gc", "exceptions", "jit", "threads", "providers", "inspect",
 }
 
 -- What people call the objects that reports take.
