@@ -14,7 +14,7 @@ local cli = {}
 
 --- The verbs, in the order in which help lists them.
 cli.verbs = { "top", "report", "diff", "convert", "inspect", "events", "ps", "info",
-  "record", "dump", "counters", "probe", "cut", "policy", "watch",
+  "record", "dump", "counters", "core", "perfmap", "doctor", "probe", "cut", "policy", "watch",
   "captures", "query", "export", "store",
   "shell", "help", "version" }
 

@@ -86,6 +86,13 @@ function sonde.probe(opts)
   return require("sonde.probe").start(opts)
 end
 
+--- What sonde needs of this machine, or of a process, and what is missing.
+-- @tparam ?integer pid
+-- @treturn {table,...} see `sonde.doctor.check`
+function sonde.doctor(pid)
+  return require("sonde.doctor").check(pid)
+end
+
 --- Writes a stretch of time of a trace as a smaller trace.
 -- @param from as for `sonde.open`
 -- @tparam string path of the result

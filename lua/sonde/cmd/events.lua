@@ -2,6 +2,7 @@
 -- @module sonde.cmd.events
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
+local live <const> = require "sonde.cmd.live"
 local options <const> = require "sonde.base.options"
 
 -- The same lines with pseudonyms.
@@ -19,7 +20,7 @@ local function finish(found, path, env)
     hint = "sonde report providers " .. path }
 end
 
-return common.verb {
+return live.either(common.verb {
   name = "events",
   summary = "the events of a trace, each with its payload",
   arguments = { common.input_argument },
@@ -31,6 +32,7 @@ return common.verb {
     "sonde events api.nettrace --name Exception",
     "sonde events api.nettrace --provider 'DotNETRuntime$' --from 2s --to 2500ms",
     "sonde events api.nettrace --json | head -n 1",
+    "sonde events -p Api --provider System.Net.Http   # a running process, as they come",
   },
   run = function(args, env)
     local module <const> = require "sonde.dotnet.events"
@@ -45,4 +47,4 @@ return common.verb {
     end)
     return finish(found, args.input, env)
   end,
-}
+}, "sonde.cmd.events_live")

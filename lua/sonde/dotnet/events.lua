@@ -91,6 +91,18 @@ function events.open_json(from, opts)
   return start(from, options.check(events.options, opts, "events"), true)
 end
 
+--- A reader that is fed with the bytes of a stream, and writes lines of JSON:
+-- for a stream that is on its way. The lines are in the order of the stream,
+-- because more may have to come, much later, before that of time is known.
+-- @tparam table opts `provider name id thread n stacks limit`
+-- @return userdata of `core.events`: `feed finish take_json text counts`
+function events.json_reader(opts)
+  opts = options.check(events.options, opts, "events")
+  local settings <const> = core_options(opts)
+  settings.json, settings.order = true, false
+  return core.events(settings)
+end
+
 local function keep(self, message, code)
   if message == nil or self.message then return end
   local name <const> = self.source.name

@@ -156,6 +156,7 @@ end
 local function wait_readable(self, deadline)
   local there, message, code = self.watch:wait("r", math.min(deadline, loop.after(PATIENCE)))
   if there or code ~= "timeout" or loop.now() >= deadline then return there, message, code end
+  if self.stops then return self.watch:wait("r", deadline) end
   local stat <const> = self.endpoint.pid and proc.stat(self.endpoint.pid)
   if stat and stat.state:find("[Tt]") then return nil, message, code end
   return self.watch:wait("r", deadline)
@@ -228,6 +229,10 @@ function ipc.refused(endpoint, command, answer)
     known and known.advice, answer.hresult
 end
 
+-- A process stands still while its core is dumped.
+local STOPS <const> = { GenerateCoreDump = true, GenerateCoreDump2 = true,
+  GenerateCoreDump3 = true }
+
 --- Makes one request and returns what a runtime answers.
 -- @tparam table endpoint
 -- @tparam string command
@@ -244,6 +249,7 @@ function ipc.request(endpoint, command, fields, deadline)
   if bytes == nil then return nil, wrong, kind end
   local connection <close>, message, code = ipc.connect(endpoint, deadline)
   if connection == nil then return nil, message, code end
+  connection.stops = STOPS[command]
   local sent, why, reason, hint = connection:send(bytes, deadline)
   if not sent then return nil, why, reason, hint end
   local answer

@@ -199,6 +199,30 @@ function Target:counters(opts)
   return require("sonde.dotnet.counters").start(self, opts)
 end
 
+--- Begins to write a core dump.
+-- @tparam ?table opts `output type force timeout`; see `sonde.dotnet.coredump`
+-- @treturn ?Core wait for it: `core:wait(deadline)`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function Target:core(opts)
+  return require("sonde.dotnet.coredump").start(self, opts)
+end
+
+--- Has the runtime write down where the code of each method is, for `perf` and
+-- other profilers of native code, or ends that (.NET 8).
+-- @tparam string what `perfmap` (a text in /tmp/perf-PID.map), `jitdump` (code
+--   too, in /tmp/jit-PID.dump), `all`, or `off`
+-- @tparam ?table opts `timeout`
+-- @treturn ?{string,...} the files, as they are seen from here
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+-- @treturn ?integer hresult
+function Target:perfmap(what, opts)
+  return require("sonde.dotnet.perfmap").set(self, what, deadline_of(opts, "target:perfmap"))
+end
+
 --- Looks at what the process does, one interval after the other.
 -- @tparam ?table opts `view interval`; see `sonde.dotnet.live`
 -- @treturn ?Live
