@@ -52,6 +52,7 @@ build = {
         "src/clr/on_gc.c",
         "src/clr/on_loader.c",
         "src/clr/on_method.c",
+        "src/clr/on_objects.c",
         "src/clr/on_sample.c",
         "src/clr/on_universal.c",
         "src/clr/oncpu.c",

@@ -72,6 +72,22 @@ function made.gc_end(number, generation)
   return { id = 2, version = 1, payload = string.pack("<I4I4I2", number, generation, 0) }
 end
 
+--- Objects of a type that were allocated since the last such event.
+function made.objects(type_id, count, bytes)
+  return { id = 20, version = 0,
+    payload = string.pack("<I8I8I4I8I2", 0x1000, type_id, count, bytes, 0) }
+end
+
+--- BulkType: `types` are lists of id and name.
+function made.bulk_type(types)
+  local parts <const> = { string.pack("<I4I2", #types, 0) }
+  for _, row in ipairs(types) do
+    parts[#parts + 1] = string.pack("<I8I8I4I4I1", row[1], 1, 0, 0, 0) .. utf16(row[2])
+      .. string.pack("<I4I8", 1, 77)
+  end
+  return { id = 15, version = 0, payload = table.concat(parts) }
+end
+
 --- Begin and end of a pause for a collection.
 function made.suspend(number)
   return { id = 9, version = 1, payload = string.pack("<I4I4I2", 1, number, 0) }

@@ -99,6 +99,7 @@ void clr_attach(struct clr *c, struct nt_reader *reader) {
 static void init_rows(struct clr *c) {
   rows_init(&c->ticks, c->budget);
   rows_init(&c->sampled, c->budget);
+  rows_init(&c->objects, c->budget);
   rows_init(&c->exceptions, c->budget);
   rows_init(&c->contention, c->budget);
   rows_init(&c->jit, c->budget);
@@ -107,6 +108,7 @@ static void init_rows(struct clr *c) {
 static void free_rows(struct clr *c) {
   rows_free(&c->ticks);
   rows_free(&c->sampled);
+  rows_free(&c->objects);
   rows_free(&c->exceptions);
   rows_free(&c->contention);
   rows_free(&c->jit);
@@ -133,6 +135,7 @@ int clr_init(struct clr *c, struct budget *budget,
   if (options->timeline != ORDER_NONE) c->sampler.timeline = &c->timeline;
   c->sampler.joins = options->timeline == ORDER_RUNS;
   pages_init(&c->exception_by_type, budget);
+  pages_init(&c->type_by_id, budget);
   gcs_init(&c->gcs, budget);
   places_init(&c->lookup.by_start, budget);
   places_init(&c->lookup.entry_places, budget);
@@ -160,9 +163,11 @@ void clr_free(struct clr *c) {
   timeline_free(&c->cpu_line);
   oncpu_free(&c->cpu);
   pages_free(&c->exception_by_type);
+  pages_free(&c->type_by_id);
   gcs_free(&c->gcs);
   free_rows(c);
   FREE(c, exception_types);
+  FREE(c, type_names);
   FREE(c, adjustments);
   FREE(c, il_maps);
   FREE(c, il_points);

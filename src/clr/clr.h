@@ -78,6 +78,12 @@ struct runtime_facts {
   uint32_t os, architecture;              /* string ids */
 };
 
+/* A type that events name by an id, and what BulkType says that is. */
+struct type_name {
+  uint32_t name;            /* string id; 0 not told */
+  uint64_t id;
+};
+
 enum rundown { RUNDOWN_NONE, RUNDOWN_PARTIAL, RUNDOWN_COMPLETE };
 
 struct il_point {
@@ -131,6 +137,9 @@ struct clr {
   struct timeline cpu_line;    /* of samples on a processor */
   struct cpu_readings cpu;          /* of a recorder that reads clocks */
   struct rows ticks, sampled;       /* allocations: samples, objects, bytes */
+  struct rows objects;              /* the same, of counted objects */
+  struct type_name *type_names;     uint32_t type_names_cap, n_type_names;
+  struct pages type_by_id;
   uint64_t ticks_without_size;      /* of AllocationTick before version 4 */
   struct rows exceptions;           /* count */
   struct exception_type *exception_types;

@@ -15,10 +15,17 @@ enum view view_find(const char *name) {
   return VIEW_NONE;
 }
 
+/* Objects counted by type serve where no better allocations are. */
+static int counts_objects(const struct clr *c, const struct view_options *o) {
+  return o->view == VIEW_ALLOC && c->sampled.count == 0
+         && c->ticks.count == 0;
+}
+
 static const struct rows *rows_of(struct clr *c,
                                   const struct view_options *o) {
   if (o->view == VIEW_KIND) return &c->kinds[o->kind].rows;
   if (o->view == VIEW_ALLOC && c->sampled.count > 0) return &c->sampled;
+  if (counts_objects(c, o)) return &c->objects;
   switch (o->view) {
 #define VIEW(id, name, rows) case VIEW_##id: return &c->rows;
 #include "clr/views.def"
@@ -164,6 +171,17 @@ static struct span process_name(struct builder *b, uint32_t process) {
   return s;
 }
 
+static struct span allocated_type(struct builder *b,
+                                  const struct row_key *key) {
+  if (key->detail == 0) return clr_span(b->clr, key->text);
+  const struct type_name *type = &b->clr->type_names[key->detail - 1];
+  if (type->name != 0) return clr_span(b->clr, type->name);
+  buf_clear(&b->text);
+  buf_printf(&b->text, "[type 0x%llx]", (unsigned long long)type->id);
+  struct span s = {(const char *)b->text.data, b->text.len};
+  return s;
+}
+
 static void label_detail(struct labels *l, const struct row_key *key,
                          enum view view) {
   static const char *const types[] = {"error", "external", "managed"};
@@ -173,7 +191,10 @@ static void label_detail(struct labels *l, const struct row_key *key,
     case VIEW_ONCPU:
       put_text(l, "type", span_of(types[key->detail]));
       break;
-    case VIEW_ALLOC: case VIEW_EXCEPTION:
+    case VIEW_ALLOC:
+      put_text(l, "type", allocated_type(l->b, key));
+      break;
+    case VIEW_EXCEPTION:
       put_text(l, "type", clr_span(c, key->text));
       break;
     case VIEW_GC:
@@ -291,7 +312,7 @@ static void set_period(struct clr *c, const struct view_options *o,
     p->period_type.type = literal(p, "wall");
     p->period_type.unit = literal(p, "nanoseconds");
   }
-  else if (o->view == VIEW_ALLOC) {
+  else if (o->view == VIEW_ALLOC && !counts_objects(c, o)) {
     p->period = 102400;
     p->period_type.type = literal(p, "space");
     p->period_type.unit = literal(p, "bytes");
@@ -355,6 +376,7 @@ struct profile *view_profile(struct clr *c, const struct view_options *o,
   struct profile *p = profile_new(o->limit);
   if (p == NULL) return NULL;
   facts->sampled_allocations = o->view == VIEW_ALLOC && c->sampled.count > 0;
+  facts->counted_objects = counts_objects(c, o);
   struct shape shape = shape_of(c, o);
   struct builder b;
   int status = builder_init(&b, c, p, o->names);

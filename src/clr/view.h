@@ -34,6 +34,7 @@ struct view_options {
 struct view_facts {
   int64_t waiting_samples, waiting_ns;   /* of 'running' */
   int sampled_allocations;               /* estimated from samples */
+  int counted_objects;                   /* by type, not by samples */
   uint64_t frames;                       /* over all samples */
   uint64_t unresolved;                   /* no body or symbol covers them */
   uint64_t guessed;                      /* of those: by an entry point */

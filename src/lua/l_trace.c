@@ -255,6 +255,7 @@ static void push_facts(lua_State *L, const struct view_facts *f) {
   aux_set_integer(L, "waiting_samples", f->waiting_samples);
   aux_set_integer(L, "waiting_ns", f->waiting_ns);
   aux_set_boolean(L, "sampled_allocations", f->sampled_allocations);
+  aux_set_boolean(L, "counted_objects", f->counted_objects);
   aux_set_unsigned(L, "frames", f->frames);
   aux_set_unsigned(L, "unresolved", f->unresolved);
   aux_set_unsigned(L, "guessed", f->guessed);
@@ -270,7 +271,7 @@ true), `threads` (string with a byte for each thread of `trace:threads`: zero
 leaves it out)
 @treturn sonde.profile
 @treturn table what the view left out: `waiting_samples waiting_ns` (of
-`running`), `sampled_allocations`, `frames unresolved guessed` (over all
+`running`), `sampled_allocations counted_objects`, `frames unresolved guessed` (over all
 samples: all, those that no body or symbol covers, and of these the ones named
 by an entry point before them), `cut_samples`
 @treturn[2] nil

@@ -23,7 +23,9 @@ local VIEWS <const> = {
   managed = { needs = SAMPLES, record = SAMPLER, title = "time of threads in managed code" },
   oncpu = { needs = { "Sonde", { [1] = true }, "ThreadCpu" }, record = SAMPLER,
     title = "time on a processor, by each thread's own clock" },
-  alloc = { needs = { RUNTIME, { [10] = true, [303] = true }, "AllocationTick, AllocationSampled" },
+  alloc = {
+    needs = { RUNTIME, { [10] = true, [20] = true, [32] = true, [303] = true },
+      "AllocationTick, AllocationSampled, SampledObjectAllocation" },
     record = RUNTIME .. ":0x1:5", title = "bytes allocated" },
   exception = { needs = { RUNTIME, { [80] = true }, "Exception" },
     record = RUNTIME .. ":0x8000:2", title = "exceptions thrown" },
@@ -190,6 +192,9 @@ local COMMENTS <const> = {
   alloc = function(_, facts)
     if facts.sampled_allocations then
       return "estimated from samples: each byte is sampled with probability 1/102400"
+    end
+    if facts.counted_objects then
+      return "counted by type: a sample stands for all objects of its type since the last one"
     end
     return "one sample for about 100 KB that a thread allocates, charged to the type it hit"
   end,
