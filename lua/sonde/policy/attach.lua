@@ -5,7 +5,7 @@ local trigger <const> = require "sonde.policy.trigger"
 
 local attach = {}
 
-local SOURCES <const> = { "process", "counters", "events", "log", "file" }
+local SOURCES <const> = { "process", "counters", "events", "go", "log", "file" }
 
 local Attachment <const> = {}
 Attachment.__index = Attachment

@@ -24,6 +24,8 @@ local function runtime_of(stat, cache)
   if found ~= nil or endpoint.is_dotnet(search) then
     return "dotnet", require("sonde.dotnet.version").of_pid(stat.pid)
   end
+  local build <const> = require("sonde.golang.buildinfo").of_pid(stat.pid)
+  if build then return "go", (build.version:gsub("^go", "")) end
   return "native"
 end
 

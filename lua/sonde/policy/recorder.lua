@@ -112,6 +112,9 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function recorder.run(spec, context)
+  if context.facts.runtime == "go" then
+    return require("sonde.policy.go_recorder").run(spec, context)
+  end
   local path <const> = context.place(spec.path or context.name ".nettrace")
   local result, message, code
   if context.ring then
