@@ -291,6 +291,22 @@ static int events_pump(lua_State *L) {
 }
 
 /***
+Gives out what waits for its order. For live streams that are silent for a
+moment: all that happened has then been written.
+@function events:flush
+@treturn integer 0
+@treturn[2] nil
+@treturn[2] string message
+@treturn[2] string code
+*/
+static int events_flush(lua_State *L) {
+  struct events *e = events_check(L);
+  start_feeding(L, e);
+  nt_flush(e->pusher.reader);
+  return fed(L, e, NT_OK, 0);
+}
+
+/***
 Tells that the input has ended; what still waits for its order comes out.
 @function events:finish
 @treturn integer 0
@@ -425,6 +441,7 @@ static const luaL_Reg methods[] = {
   {"feed", events_feed},
   {"pump", events_pump},
   {"finish", events_finish},
+  {"flush", events_flush},
   {"next", events_next},
   {"take_json", events_take_json},
   {"text", events_text},

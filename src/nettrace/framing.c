@@ -466,6 +466,10 @@ static void check_trailing(struct nt_reader *r) {
                    (unsigned long long)r->trailing);
 }
 
+void nt_flush(struct nt_reader *r) {
+  if (r->status == NT_OK) blob_flush(r);
+}
+
 enum nt_status nt_finish(struct nt_reader *r) {
   if (r->status != NT_OK) {
     if (r->status != NT_NO_MEMORY) blob_flush(r);

@@ -158,6 +158,13 @@ void nt_free(struct nt_reader *r);
 */
 enum nt_status nt_feed(struct nt_reader *r, const uint8_t *data, size_t size);
 
+/*
+** Emits what is queued for its order, in order. For live streams that are
+** silent: what the writer had, it has written then, and what comes later is
+** later in time, too.
+*/
+void nt_flush(struct nt_reader *r);
+
 /* The input has ended: parses what is left and emits what is queued. */
 enum nt_status nt_finish(struct nt_reader *r);
 

@@ -10,6 +10,10 @@ local SECOND <const> = 1000000000
 -- A stream may be silent for ever: it is waited for in turns of this length.
 local TURN <const> = 60 * SECOND
 
+-- After so long without a byte the runtime has written all that it had: it
+-- looks for new events ten times a second.
+local SILENCE <const> = SECOND // 4
+
 --- What a stream ends with.
 copy.END_TAG = 1
 
@@ -55,9 +59,7 @@ local function decode(self, stream)
 end
 
 -- Hands events to a function as they come. One that fails gets no more.
-local function hand_on(self, stream)
-  if self.events == nil or self.abandoned then return end
-  local n, message, code = self.events:pump(stream:loan())
+local function hand_on(self, n, message, code)
   while n do
     local event <const> = self.events:next()
     if event == nil then break end
@@ -69,6 +71,21 @@ local function hand_on(self, stream)
   copy.fail(self, "copy", message, code)
 end
 
+local function pump_events(self, stream)
+  if self.events == nil or self.abandoned then return end
+  self.is_flushed = false
+  hand_on(self, self.events:pump(stream:loan()))
+end
+
+-- Events of other threads may be older, so each waits until the next ones come.
+-- The runtime writes all it has at a time, so after a silence nothing older can
+-- come.
+local function flush_events(self)
+  if self.events == nil or self.abandoned or self.is_flushed then return end
+  self.is_flushed = true
+  hand_on(self, self.events:flush())
+end
+
 -- Takes what a fill brought; false when that was too much.
 local function take(self, stream, n)
   local room <const> = self.max_bytes - self.bytes
@@ -78,7 +95,7 @@ local function take(self, stream, n)
   self.bytes = self.bytes + self.fresh
   write(self, stream)
   decode(self, stream)
-  hand_on(self, stream)
+  pump_events(self, stream)
   if n <= room then return true end
   copy.fail(self, "copy", ("the stream of process %s is larger than %d bytes; it was cut there")
     :format(
@@ -98,8 +115,13 @@ local function copy_all(self, stream)
     if n == nil then return copy.fail(self, "copy", "the stream failed: " .. message, code) end
     if n and not take(self, stream, n) then return end
     -- Always through the loop, so that sessions take turns.
-    local there, why, reason = watch:wait("r", loop.after(TURN))
+    local there, why, reason = watch:wait("r", loop.after(SILENCE))
     if self.abandoned then return end
+    if not there and reason == "timeout" then
+      flush_events(self)
+      there, why, reason = watch:wait("r", loop.after(TURN))
+      if self.abandoned then return end
+    end
     if not there and reason ~= "timeout" then return copy.fail(self, "copy", why, reason) end
   end
 end

@@ -106,6 +106,7 @@ function counters.open(facts, wanted, feed, opts)
   return self
 end
 
+--- Nothing is to be read: values come by themselves.
 function Source.poll()
 end
 

@@ -6,6 +6,7 @@ local RUNTIME <const> = "Microsoft-Windows-DotNETRuntime"
 local HOSTING <const> = "Microsoft.AspNetCore.Hosting"
 local EXCEPTIONS <const> = 0x8000
 local GC <const> = 0x1
+local EXCEPTION_THROWN <const> = 80
 
 -- It goes on for as long as somebody watches.
 local LONG <const> = 1 << 62
@@ -65,7 +66,7 @@ local function take_request(self, event)
 end
 
 local function take(self, event)
-  if event.provider == RUNTIME and event.name:find "^Exception" and event.name:find "Start$" then
+  if event.provider == RUNTIME and event.id == EXCEPTION_THROWN then
     self.feed("exception", { type = event.payload.ExceptionType,
       message = event.payload.ExceptionMessage })
   elseif event.provider == HOSTING then
@@ -101,6 +102,7 @@ function events.open(facts, wanted, feed, opts)
   return self
 end
 
+--- Nothing is to be read: events come by themselves.
 function Source.poll()
 end
 

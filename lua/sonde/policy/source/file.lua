@@ -42,6 +42,7 @@ function Source:poll()
   end
 end
 
+--- Nothing is held.
 function Source.close()
 end
 

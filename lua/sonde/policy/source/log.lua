@@ -73,6 +73,7 @@ function Source:poll()
   for _, file in ipairs(self.files) do look(self, file) end
 end
 
+--- Nothing is held.
 function Source.close()
 end
 

@@ -83,6 +83,7 @@ function Source:poll(now)
   end
 end
 
+--- Nothing is held.
 function Source.close()
 end
 
