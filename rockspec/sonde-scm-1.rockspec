@@ -336,6 +336,7 @@ build = {
     ["sonde.golang.gops"] = "lua/sonde/golang/gops.lua",
     ["sonde.golang.live"] = "lua/sonde/golang/live.lua",
     ["sonde.golang.pprof"] = "lua/sonde/golang/pprof.lua",
+    ["sonde.golang.registers"] = "lua/sonde/golang/registers.lua",
     ["sonde.golang.sources"] = "lua/sonde/golang/sources.lua",
     ["sonde.golang.suspects"] = "lua/sonde/golang/suspects.lua",
     ["sonde.golang.take"] = "lua/sonde/golang/take.lua",

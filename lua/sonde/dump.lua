@@ -132,6 +132,13 @@ function Dump:info()
   return self.core:info()
 end
 
+--- The registers that a program printed as it died, a block for each thread.
+-- @treturn {table,...} see `sonde.golang.registers`; those of the first 64 KiB of text
+--   around the goroutines
+function Dump:registers()
+  return (require("sonde.golang.registers").of(self:info().notes))
+end
+
 -- Other profiles have the same form as text: threadcreate, and a program's own.
 local NOUNS <const> = { goroutine = "goroutine", thread = "thread", threadcreate = "thread" }
 

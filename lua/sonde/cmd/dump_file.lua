@@ -55,6 +55,19 @@ local function hex(value)
   return value and ("0x%x"):format(value)
 end
 
+-- The registers in a text between goroutines, those of the last thread.
+local function registers_in(between)
+  if between == "" then return nil end
+  local registers <const> = require "sonde.golang.registers"
+  local blocks <const> = registers.of(between)
+  return blocks[1] and registers.object(blocks[#blocks]) or nil
+end
+
+local function registers_field(between)
+  local found <const> = registers_in(between)
+  return found and '"registers":' .. json.encode(found, {}) or nil
+end
+
 -- A record as the core writes it, when its labels come from elsewhere or it is
 -- redacted.
 local function json_of_record(stream, labels, redactor, schema, before, input)
@@ -62,6 +75,7 @@ local function json_of_record(stream, labels, redactor, schema, before, input)
   if labels and next(record.labels) == nil then
     record.labels = labels(record.frames) or record.labels
   end
+  record.registers = registers_in(before)
   if redactor then
     require("sonde.redact.dump").record(redactor, record)
     before = before ~= "" and redactor:text(before) or before
@@ -84,9 +98,12 @@ end
 
 local MAX_BEFORE <const> = 1 << 16
 
--- What is said of each goroutine of a dump that we took, and of the first alone.
-local function head_of(input, schema)
+-- What is said of each goroutine of a dump that we took, and of the first alone;
+-- and the registers that stand before it.
+local function head_of(input, schema, before)
   local head = schema and '"schema":1,' or ""
+  local found <const> = registers_field(before)
+  if found then head = head .. found .. "," end
   if type(input) ~= "table" then return head end
   if input.pid then head = ('%s"pid":%d,'):format(head, input.pid) end
   return ('%s"taken_at":"%s",'):format(head, input.taken_at)
@@ -116,12 +133,14 @@ local function write_json(args, env)
       local schema <const> = n == 1 and 1 or nil
       held = (labels or redactor)
         and json_of_record(stream, labels, redactor, schema, before, args.input)
-        or with_transport(stream:json(head_of(args.input, schema), before), args.input)
+        or with_transport(stream:json(head_of(args.input, schema, before), before), args.input)
       before = ""
     end
   end
   if held then
+    local found <const> = registers_field(before)
     if before ~= "" and redactor then before = redactor:text(before) end
+    if found then held = ("%s,%s}"):format(held:sub(1, -2), found) end
     if before ~= "" then held = held:sub(1, -2) .. ',"after":' .. json.string(before) .. "}" end
     env.out:write(held, "\n")
   end

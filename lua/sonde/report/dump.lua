@@ -170,15 +170,25 @@ local function put_group(to, group, noun, opts)
   if ids then to:put(ids .. "\n") end
 end
 
+-- Blocks of registers that are mentioned: a thread each.
+local MAX_BLOCKS <const> = 3
+
 -- What the program said around the dump: the panic, the fatal error.
 local function put_notes(to, info)
+  local blocks <const>, notes <const> = require("sonde.golang.registers").of(info.notes)
   local n = 0
-  for line in info.notes:gmatch("[^\n]+") do
+  for line in notes:gmatch("[^\n]+") do
     if line:find("%S") and not line:find("^%a+ profile: total %d") then
       n = n + 1
       if n > MAX_NOTES then break end
       to:put("  | " .. text.cut(text.utf8(text.printable(line)), 160) .. "\n")
     end
+  end
+  for i, block in ipairs(blocks) do
+    local where <const> = block.values.rip or block.values.pc or block.values.eip
+    to:putf("  | %d registers%s; --json shows them\n", #block.names,
+      where and (", at 0x%x"):format(where) or "")
+    if i == MAX_BLOCKS then break end
   end
   if info.text_lines > n and n >= MAX_NOTES then
     to:putf("  | … %d more lines; --full shows them\n", info.text_lines - MAX_NOTES)
