@@ -271,9 +271,9 @@ true), `threads` (string with a byte for each thread of `trace:threads`: zero
 leaves it out)
 @treturn sonde.profile
 @treturn table what the view left out: `waiting_samples waiting_ns` (of
-`running`), `sampled_allocations counted_objects`, `frames unresolved guessed` (over all
-samples: all, those that no body or symbol covers, and of these the ones named
-by an entry point before them), `cut_samples`
+`running`), `sampled_allocations counted_objects`, `frames unresolved guessed`
+(over all samples: all, those that no body or symbol covers, and of these the
+ones named by an entry point before them), `cut_samples`
 @treturn[2] nil
 @treturn[2] string message
 @treturn[2] string code `limit`
