@@ -80,6 +80,19 @@ describe("findings", function()
     assert.equal("Targets.Alloc.Program.ThrowInvalid", list[1].focus)
   end)
 
+  it("of starvation name what shows it, also of a pool before .NET 6", function()
+    local path <const> = helper.shared(
+      "traces/public/eventpipe-dotnetcore3.0-win-x64-objver4.nettrace.xz")
+    local seen
+    for _, row in ipairs(finding.all(assert(sonde.open(path)), { directory = false })) do
+      if row.name == "starvation" then seen = row.command end
+    end
+    assert.matches("ThreadPoolWorkQueue", seen)
+    local out, status, err = helper.run((seen:gsub("^sonde", helper.quote(helper.command))))
+    assert.equal(0, status, err)
+    assert.matches("ThreadPoolWorkQueue", out)
+  end)
+
   it("name commands that work", function()
     for _, path in ipairs { DEMO, EXCEPTIONS, helper.data "real/problem-blocking.nettrace.gz",
       helper.data "real/problem-starve.nettrace.gz", helper.data "real/problem-large.nettrace.gz",

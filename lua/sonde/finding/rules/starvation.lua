@@ -1,6 +1,8 @@
 --- The thread pool ran out of threads: work waited although processors did
 -- not.
 -- @module sonde.finding.rules.starvation
+local evidence <const> = require "sonde.finding.evidence"
+
 local rule = {}
 
 rule.name = "starvation"
@@ -26,6 +28,21 @@ local function verdicts(ev)
   return n, first, most
 end
 
+-- What the pool's threads run in: of the managed pool, and of that before .NET 6.
+local POOL <const> = { "WorkerThreadStart", "ThreadPoolWorkQueue.Dispatch" }
+
+-- The command that shows what the threads did; the verdicts themselves where no
+-- sample has a name that tells the pool's threads.
+local function command(ev)
+  local wall <const> = ev:view "wall"
+  for _, name in ipairs(wall and POOL or {}) do
+    if #wall:filter { focus = ev:mask(wall, { (name:gsub("%.", "%%.")) }) } > 0 then
+      return ev:command("report tree", "--focus " .. evidence.pattern(name))
+    end
+  end
+  return ev:command("events", "--id 55")
+end
+
 --- Looks for it.
 -- @tparam Evidence ev
 -- @treturn ?table
@@ -43,8 +60,7 @@ function rule.look(ev)
     detail = "The runtime added a thread each time because queued work did not begin; it adds"
       .. " about two a second, so work waits for seconds. The threads are blocked (calls that"
       .. " wait, locks, Task.Wait, .Result) or busy with long work.",
-    command = ev:view "wall" and ev:command("report tree", "--focus 'WorkerThreadStart'")
-      or ev:command("events", "--id 55"),
+    command = command(ev),
     view = "wall",
   }
 end
