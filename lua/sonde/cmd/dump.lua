@@ -57,6 +57,7 @@ end
 -- @treturn ?integer exit status
 function dump.start(words, env)
   if has(words, "-h", "--help") then return write_help(env) end
+  if has(words, "--tree") then return require("sonde.cmd.dump_process").start(words, env) end
   local is_go, as_input = require("sonde.cmd.go").meant(words)
   if is_go then return require("sonde.cmd.dump_file").start(as_input, env) end
   for _, kind in ipairs(KINDS) do

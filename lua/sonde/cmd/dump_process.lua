@@ -57,40 +57,66 @@ local function write_text(dump, env)
   end
 end
 
--- The target, and with `--tree` all .NET processes below it.
-local function targets_of(args)
-  local first <const> = live.target(args)
-  local list = { first }
-  if not args.tree or first.pid == nil then return list end
-  local proc <const> = require "sonde.process.proc"
-  for _, pid in ipairs(proc.pids()) do
-    if proc.descends(pid, first.pid) then
-      list[#list + 1] = require("sonde.targets").open(pid)
-    end
+-- One .NET process; was it shown?
+local function show_target(target, args, env, shown)
+  local dump, message, code, hint = target:dump { timeout = args.timeout }
+  if dump == nil then
+    env:warn(message, code, hint)
+    return false
   end
-  return list
+  local redactor <const> = common.redactor(args)
+  if redactor then dump = require("sonde.redact.dump").managed(redactor, dump) end
+  if args.json then
+    write_json(dump, env, shown == 0 and 1 or nil)
+  else
+    if shown > 0 then env.out:write("\n") end
+    write_text(dump, env)
+  end
+  return true
 end
 
--- How many dumps were shown.
-local function show_all(args, env)
-  local redactor <const> = common.redactor(args)
-  local shown = 0
-  for i, target in ipairs(targets_of(args)) do
-    local dump, message, code, hint = target:dump { timeout = args.timeout }
-    if dump == nil then
-      env:warn(message, code, hint)
+-- A Go process is asked by what shows saved dumps; was it shown?
+local function show_go(target, args, env, shown)
+  if shown > 0 and not args.json then env.out:write("\n") end
+  local words = { tostring(target.pid) }
+  if args.json then words[2] = "--json" end
+  if args.redact then words[#words + 1] = "--redact" end
+  local done, failure = pcall(require("sonde.cmd.dump_file").start, words, env)
+  if done then return true end
+  if not errors.is_failure(failure) or failure.broken_pipe then error(failure, 0) end
+  env:warn(failure.message, failure.code, failure.hint)
+  return false
+end
+
+-- The process at the top of the tree, which may be of any kind.
+local function root_of(args)
+  local what <const> = args.target or args.process
+  return math.tointeger(tonumber(what)) or live.target(args).pid
+end
+
+-- A process and all below it, each by what does it no harm.
+local function show_tree(args, env)
+  local tree <const> = live.check(require("sonde.process.tree").new(root_of(args)))
+  local shown, left_out = 0, {}
+  for _, row in ipairs(tree:rows()) do
+    local target <const> = require("sonde.targets").open(row.pid)
+    if target == nil then
+      left_out[#left_out + 1] = ("%d (%s)"):format(row.pid, row.name)
     else
-      if redactor then dump = require("sonde.redact.dump").managed(redactor, dump) end
-      if args.json then
-        write_json(dump, env, shown == 0 and 1 or nil)
-      else
-        if i > 1 then env.out:write("\n") end
-        write_text(dump, env)
-      end
-      shown = shown + 1
+      local show <const> = target.runtime == "go" and show_go or show_target
+      if show(target, args, env, shown) then shown = shown + 1 end
     end
   end
+  if #left_out > 0 then
+    env:say(("left out, because nothing takes their stacks without stopping them: %s"):format(
+      table.concat(left_out, ", ")))
+  end
   return shown
+end
+
+local function show_all(args, env)
+  if args.tree then return show_tree(args, env) end
+  return show_target(live.target(args), args, env, 0) and 1 or 0
 end
 
 return common.verb {
