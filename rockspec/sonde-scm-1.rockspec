@@ -419,6 +419,7 @@ build = {
     ["sonde.process.native"] = "lua/sonde/process/native.lua",
     ["sonde.process.proc"] = "lua/sonde/process/proc.lua",
     ["sonde.process.sockets"] = "lua/sonde/process/sockets.lua",
+    ["sonde.process.tree"] = "lua/sonde/process/tree.lua",
     ["sonde.process.usage"] = "lua/sonde/process/usage.lua",
     ["sonde.profile"] = "lua/sonde/profile.lua",
     ["sonde.reader.cpu_words"] = "lua/sonde/reader/cpu_words.lua",
