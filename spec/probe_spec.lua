@@ -1,6 +1,7 @@
 -- Probes of user functions: exact counts, latencies, stacks, groups, each way of
 -- attaching, and the command.
 local helper <const> = require "spec.support.helper"
+local native <const> = require "spec.support.native"
 local probes <const> = require "spec.support.probes"
 
 local CALLS <const> = "^(counted|nest|leaf|say|never|wait_line)$"
@@ -252,6 +253,27 @@ describe("sonde probe", function()
     os.remove(program)
     assert.equal(3, status)
     assert.matches("stripped", err)
+  end)
+
+  it("knows the functions of a stripped program whose debug file is there", function()
+    helper.in_directory(function(directory)
+      local program <const> = directory .. "/calls"
+      native.sh(("cp %s %s && cd %s && objcopy --only-keep-debug calls calls.debug && strip calls"
+        .. " && objcopy --add-gnu-debuglink=calls.debug calls"):format(probes.program "calls.c",
+        program, directory))
+      local report <const> = in_target({ binary = program, functions = "^counted$" }, {})
+      assert.equal("counted", report:func(0).name)
+    end)
+  end)
+
+  it("knows the functions of a stripped Go program", function()
+    helper.in_directory(function(directory)
+      local program <const> = directory .. "/go"
+      native.sh(("strip -o %s %s"):format(program, require("spec.support.golang").program "dumps"))
+      local probe <close> = assert(require("sonde").probe { binary = program, stacks = true,
+        functions = "^main\\.main$" })
+      assert.equal("main.main", probe.functions[1].name)
+    end)
   end)
 
   it("takes static programs", function()

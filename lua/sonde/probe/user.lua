@@ -88,6 +88,16 @@ local function collect(native, path, file, matches)
   return list
 end
 
+-- A stripped file: its debug file may be installed, or Go's table be there.
+local function add_others(native, path, file)
+  local image <const> = native.image(path)
+  if not image then return end
+  local more <const> = native.image_functions(image)
+  if #more.names <= #file.names then return end
+  for _, list in ipairs { "names", "offsets", "addresses", "sizes" } do file[list] = more[list] end
+  file.is_dynamic_only = false
+end
+
 --- Finds functions of a file.
 -- @tparam string path of the file, as it can be opened
 -- @tparam string source a regular expression for names, as written in the
@@ -104,6 +114,7 @@ function user.find(path, source, shown)
   shown = shown or path
   local file, message, code = native.elf_functions(path)
   if file == nil then return nil, (message:gsub("^[^:]*", shown, 1)), code end
+  if file.is_dynamic_only or #file.names == 0 then add_others(native, path, file) end
   if #file.names == 0 then return no_symbols(shown) end
   local list <const> = collect(native, shown, file, pattern.matcher(source, "functions"))
   if #list == 0 then

@@ -9,6 +9,7 @@
 
 #include "lua/l_aux.h"
 #include "lua/native/l_native.h"
+#include "lua/native/l_symbols.h"
 #include "symbols/elf_functions.h"
 
 /* Four lists on the stack from 'first' on. */
@@ -77,7 +78,54 @@ static int elf_functions(lua_State *L) {
   return 1;
 }
 
+/* Where an address is in the file; 0 when no segment has it. */
+static uint64_t offset_of(const struct elf *e, uint64_t address) {
+  struct elf_segment s;
+  for (uint32_t i = 0; elf_segment_at(e, i, &s) == 0; i++) {
+    if (s.type == ELF_LOAD && address - s.address < s.file_size)
+      return address - s.address + s.offset;
+  }
+  return 0;
+}
+
+static void add_at(struct lists *lists, const struct image *m,
+                   const char *name, uint64_t address, uint64_t size) {
+  struct elf_function f = {name, address, size, offset_of(&m->elf, address)};
+  if (f.offset != 0 && name[0] != '\0') add(lists, &f);
+}
+
+/***
+The functions that are known of a file in other ways than its own table: by its
+debug file, or by Go's table.
+@function native.image_functions
+@tparam userdata image
+@treturn table the lists `names offsets addresses sizes`
+*/
+static int image_functions(lua_State *L) {
+  struct image_box *box = luaL_checkudata(L, 1, SYMBOLS_IMAGE);
+  luaL_argcheck(L, box->image != NULL, 1, "it is closed");
+  struct image *m = box->image;
+  const struct symtab *t = image_symbols(m);
+  struct gotable go;
+  struct gotable_function f;
+  lua_settop(L, 1);
+  lua_newtable(L);
+  for (int i = 0; i < 4; i++) lua_newtable(L);
+  struct lists lists = {L, 3, 0};
+  for (uint32_t i = 0; i < t->count; i++)
+    add_at(&lists, m, t->rows[i].name, t->rows[i].address, t->rows[i].size);
+  if (gotable_open(&go, &m->elf) == 0)
+    for (uint64_t i = 0; gotable_at(&go, i, &f) == 0; i++)
+      add_at(&lists, m, f.name, f.start, f.end - f.start);
+  lua_setfield(L, 2, "sizes");
+  lua_setfield(L, 2, "addresses");
+  lua_setfield(L, 2, "offsets");
+  lua_setfield(L, 2, "names");
+  return 1;
+}
+
 static const luaL_Reg functions[] = {
+  {"image_functions", image_functions},
   {"elf_functions", elf_functions},
   {NULL, NULL}
 };

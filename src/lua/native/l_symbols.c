@@ -8,15 +8,12 @@
 #include "lua/l_aux.h"
 #include "lua/native/l_native.h"
 #include "pprof/pprof.h"
+#include "lua/native/l_symbols.h"
 #include "symbols/annotate.h"
 #include "symbols/demangle.h"
 
-#define CLASS "sonde.image"
+#define CLASS SYMBOLS_IMAGE
 #define MOST_CALLS 64
-
-struct image_box {
-  struct image *image;   /* NULL when closed */
-};
 
 /* Pushes a string that malloc made, and frees it. */
 static int push_owned(lua_State *L, char *text) {
