@@ -1,10 +1,12 @@
 --- Measures sonde on live .NET processes against the dotnet-* tools, in one
 -- run, turn by turn.
 --
---    lua5.4 bench/dotnet.lua build/sonde [RUNS]
+--    lua5.4 bench/dotnet.lua build/sonde [RUNS [PART]]
 --
 -- Peers are installed under build/bench/tools where the .NET SDK is. Targets
--- are those of spec/targets/dotnet. Figures are medians.
+-- are those of spec/targets/dotnet. Figures are medians. Parts: record dump
+-- counters throughput ps firehose; all of them when none is named.
+io.stdout:setvbuf "line"
 package.path = "lua/?.lua;lua/?/init.lua;./?.lua;" .. package.path
 package.cpath = "build/lua/?.so;" .. package.cpath
 local dotnet <const> = require "spec.support.dotnet"
@@ -215,6 +217,43 @@ local function listing()
   for _, sleeper in ipairs(sleepers) do sleeper:close() end
 end
 
+-- The parts, in order.
+local PARTS <const> = {
+  { name = "record", run = function()
+    local busy <close> = dotnet.spawn { dotnet.program("cpu", "10.0"), "100000" }
+    loop.sleep(2 * SECOND)
+    recordings(busy.pid)
+  end },
+  { name = "dump", run = function()
+    local idle <close> = dotnet.start("idle", "10.0")
+    commands("stacks of all threads, once", {
+      { "sonde dump", ("%s dump %d"):format(sonde, idle.pid) },
+      { "dotnet-stack report", ("%s report -p %d"):format(tool "dotnet-stack", idle.pid) },
+    })
+  end },
+  { name = "counters", run = function()
+    local idle <close> = dotnet.start("idle", "10.0")
+    local pid <const> = tostring(idle.pid)
+    watchers("counters, 6 s", {
+      { "sonde counters", { sonde, "counters", pid } },
+      { "dotnet-counters collect", { tool "dotnet-counters", "collect", "-p", pid, "-o",
+        dir .. "/counters" } },
+    }, 6)
+  end },
+  { name = "throughput", run = throughput },
+  { name = "ps", run = listing },
+  { name = "firehose", run = function()
+    local path <const> = dir .. "/large.nettrace"
+    if not uv.fs_stat(path) then
+      shell("lua5.4 bench/repeat_trace.lua spec/data/demo.nettrace %s 200", path)
+    end
+    say("\n| sessions | MB | MB/s | first done s | last done s | memory grew MiB | whole |")
+    say("|---|---|---|---|---|---|---|")
+    firehose(path, 1)
+    firehose(path, 5)
+  end },
+}
+
 local function main()
   shell("mkdir -p %s", dir)
   for _, name in ipairs(TOOLS) do
@@ -223,32 +262,9 @@ local function main()
         TOOL_VERSION, dir)
     end
   end
-  local idle <close> = dotnet.start("idle", "10.0")
-  local pid <const> = tostring(idle.pid)
-  do
-    local busy <close> = dotnet.spawn { dotnet.program("cpu", "10.0"), "100000" }
-    loop.sleep(2 * SECOND)
-    recordings(busy.pid)
+  for _, part in ipairs(PARTS) do
+    if arg[3] == nil or arg[3] == part.name then part.run() end
   end
-  commands("stacks of all threads, once", {
-    { "sonde dump", sonde .. " dump " .. pid },
-    { "dotnet-stack report", tool "dotnet-stack" .. " report -p " .. pid },
-  })
-  watchers("counters, 6 s", {
-    { "sonde counters", { sonde, "counters", pid } },
-    { "dotnet-counters collect", { tool "dotnet-counters", "collect", "-p", pid, "-o",
-      dir .. "/counters" } },
-  }, 6)
-  throughput()
-  listing()
-  local path <const> = dir .. "/large.nettrace"
-  if not uv.fs_stat(path) then
-    shell("lua5.4 bench/repeat_trace.lua spec/data/demo.nettrace %s 200", path)
-  end
-  say("\n| sessions | MB | MB/s | first done s | last done s | memory grew MiB | whole |")
-  say("|---|---|---|---|---|---|---|")
-  firehose(path, 1)
-  firehose(path, 5)
   local file <close> = assert(io.open(dir .. "/dotnet.md", "w"))
   file:write(table.concat(out, "\n"), "\n")
 end

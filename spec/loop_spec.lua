@@ -36,6 +36,33 @@ describe("waiting outside of tasks", function()
     assert.is_true(loop.after(math.maxinteger) == math.maxinteger)
   end)
 
+  it("ends when the machine was too busy to begin in time", function()
+    -- The loop of libuv looks for timers first and waits for descriptors then: a
+    -- timer that is due when a turn begins must not leave it waiting for ever.
+    local script <const> = [[
+      local loop = require "sonde.base.loop"
+      local uv = require "sonde.base.uv"
+      local run, other = uv.run, uv.new_timer()
+      other:start(3600000, 0, function() end)
+      uv.run = function(mode)
+        local late = uv.hrtime() + 5000000
+        while uv.hrtime() < late do end
+        return run(mode)
+      end
+      loop.sleep(1000000)
+      local event = loop.event()
+      loop.task(function()
+        loop.sleep(1000000)
+        event:set()
+      end)
+      assert(event:wait(loop.after(3600 * 1000000000)))
+      print "over"
+      loop.close(other)
+    ]]
+    assert.equal("over\n", (helper.run("timeout 20 lua5.4 -e " .. helper.quote(
+      ("package.path = %q package.cpath = %q "):format(package.path, package.cpath) .. script))))
+  end)
+
   it("works in a host's coroutine", function()
     local result
     local host <const> = coroutine.create(function()

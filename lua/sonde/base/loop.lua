@@ -62,6 +62,8 @@ end
 
 local flush
 
+local driving = false   -- a wait of ours runs the loop
+
 local closing = false   -- handles were closed and libuv has not yet let them go
 
 -- luv crashes when the state ends while a handle is on its way out, so we
@@ -94,6 +96,9 @@ local function guard(fn, event)
     end
     done, what = pcall(flush)
     if not done then keep_error(what) end
+    -- A turn begins with the timers that are due, and would then wait for a
+    -- descriptor, though what somebody waits for may have happened.
+    if driving then uv.stop() end
   end
 end
 
@@ -248,7 +253,10 @@ local function hear_signals()
   if signal_fd then poller:arm(signal_fd, "r") end
 end
 
-local leaving <const> = setmetatable({}, { __close = let_go })
+local leaving <const> = setmetatable({}, { __close = function()
+  driving = false
+  let_go()
+end })
 
 -- Waits outside of tasks, running the loop.
 local function drive(event, deadline)
@@ -259,9 +267,12 @@ local function drive(event, deadline)
   raise_pending()
   event.driven = true
   flush()
+  driving = true
   while not is_over(event) and uv.hrtime() < deadline do
     uv.update_time()
-    beat:start(math.min(ms_until(deadline), HEARTBEAT_MS), 0, guard(function() end))
+    -- Again and again: when it is due before the turn begins, once would be too
+    -- early for the turn, which would last for ever.
+    beat:start(math.min(ms_until(deadline), HEARTBEAT_MS), HEARTBEAT_MS, guard(function() end))
     uv.run "once"
     raise_pending()
     flush()
