@@ -81,4 +81,16 @@ function sink.collector()
   }
 end
 
+--- Iterates over the rows of a listing, for `--json`: the first has the schema.
+-- @tparam {table,...} list
+-- @treturn function
+function sink.rows(list)
+  if list[1] then list[1].schema = 1 end
+  local i = 0
+  return function()
+    i = i + 1
+    return list[i]
+  end
+end
+
 return sink

@@ -42,12 +42,7 @@ function threads.rows(trace)
   for _, row in ipairs(list) do
     row.id, row.process = json.id(row.id), json.id(row.process)
   end
-  list[1].schema = 1
-  local i = 0
-  return function()
-    i = i + 1
-    return list[i]
-  end
+  return sink.rows(list)
 end
 
 local function columns_of(list)

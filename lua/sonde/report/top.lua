@@ -76,12 +76,7 @@ end
 function top.rows(profile, opts)
   local list, message, code = top.list(profile, opts)
   if list == nil then return nil, message, code end
-  if list[1] then list[1].schema = 1 end
-  local i = 0
-  return function()
-    i = i + 1
-    return list[i]
-  end
+  return sink.rows(list)
 end
 
 local function write_rows(to, about, list)
