@@ -13,10 +13,12 @@ local function read(bytes, known)
   return trace, profile, facts
 end
 
+-- Frames that nothing names are called by what else is known of them.
 local function set_of_names(profile)
   local set = {}
-  for _, name in ipairs(profile:frames().name) do set[name] = true end
-  set["[native]"] = nil   -- where nothing has a name, with or without
+  for _, name in ipairs(profile:frames().name) do
+    if not name:find("^%[[nu]") then set[name] = true end
+  end
   return set
 end
 
