@@ -18,7 +18,7 @@ end
 local function cum_of(profile)
   local cum = {}
   for _, node in ipairs(profile:graph {}.nodes) do cum[node.name] = node.cum end
-  return cum, profile:whole(profile:types()[2].type)
+  return cum
 end
 
 -- Runs with $GOPS_CONFIG_DIR naming a directory.
@@ -86,11 +86,14 @@ describe("a running Go program", function()
   it("gives its profiles, with the shares and bytes that it has", function()
     local process <const> = started()
     local cpu <const> = assert(sonde.open(process.url, { duration = "3s" }))
-    local cum <const>, total <const> = cum_of(cpu)
-    assert.is_true(total > SECOND // 4, total)
+    local cum <const> = cum_of(cpu)
+    local n <const> = cpu:focus("burnCPU"):total("samples")
+    assert.is_true(n > 10, n)
     for name, share in pairs { ["main.burn60"] = 60, ["main.burn30"] = 30, ["main.burn10"] = 10 } do
       local got <const> = 100 * (cum[name] or 0) / (cum["main.burnCPU"] or 1)
-      assert.is_true(math.abs(got - share) < 8, ("%s: %.1f"):format(name, got))
+      -- What chance may do to so few samples, and a cut at either end.
+      local off <const> = 4 + 4 * math.sqrt(share * (100 - share) / n)
+      assert.is_true(math.abs(got - share) < off, ("%s: %.1f"):format(name, got))
     end
     local heap <const> = assert(sonde.open(process.url, { view = "heap" }))
     local flat = flat_of(heap)
@@ -130,13 +133,16 @@ describe("a running Go program", function()
 
   it("says that another CPU profile is being taken", function()
     local process <const> = started()
-    local other <const> = loop.task(pprof.fetch, process.url, "profile", "seconds=2")
-    loop.sleep(SECOND // 2)
-    local _, message, code, hint = pprof.fetch(process.url, "profile", "seconds=1")
-    assert.matches("already in use", message, 1, true)
-    assert.equal("unavailable", code)
-    assert.matches("when the other", hint, 1, true)
-    assert.is_true((other:join(loop.after(20 * SECOND))))
+    local tasks, refused = {}, nil
+    for i = 1, 2 do tasks[i] = loop.task(pprof.fetch, process.url, "profile", "seconds=3") end
+    for _, task in ipairs(tasks) do
+      local result <const> = table.pack(task:join(loop.after(60 * SECOND)))
+      if not result[2] then refused = result end
+    end
+    assert.is_not_nil(refused)
+    assert.matches("already in use", refused[3], 1, true)
+    assert.equal("unavailable", refused[4])
+    assert.matches("when the other", refused[5], 1, true)
   end)
 
   it("answers every signal of a gops agent", function()
@@ -336,7 +342,7 @@ describe("an agent that misbehaves", function()
   end
 
   it("is told from one that is busy, stalled or something else", function()
-    local _, message, code = ask(function() end, "version", { timeout = "200ms" })
+    local _, message, code = ask(function() end, "version", { timeout = "1s" })
     assert.equal("timeout", code)
     assert.matches("sent nothing in time: another request may be running", message, 1, true)
     _, message, code = ask(function(peer) peer:close() end, "version")
@@ -349,7 +355,7 @@ describe("an agent that misbehaves", function()
     assert.equal("malformed", reason)
     assert.matches("sonde http://", hint, 1, true)
     local text
-    text, message, code = ask(function(peer) peer:write("half") end, "stack", { timeout = "200ms" })
+    text, message, code = ask(function(peer) peer:write("half") end, "stack", { timeout = "2s" })
     assert.same({ "half", "timeout" }, { text, code }, message)
     text, message, code = ask(function(peer)
       peer:write(("x"):rep(100000))

@@ -49,18 +49,22 @@ describe("the HTTP client", function()
   end)
 
   it("runs several requests at once, in tasks", function()
+    local busy, most = 0, 0
     with({ ["/"] = function(peer)
-      loop.sleep(100 * MS)
+      busy = busy + 1
+      most = math.max(most, busy)
+      loop.sleep(200 * MS)
+      busy = busy - 1
       peer:reply(200, "x")
     end }, function(server)
-      local tasks, began = {}, loop.now()
+      local tasks = {}
       for i = 1, 20 do
         tasks[i] = loop.task(function() return (assert(http.request { url = server.url })).body end)
       end
       for _, task in ipairs(tasks) do
-        assert.same({ true, "x" }, { task:join(loop.after(20000 * MS)) })
+        assert.same({ true, "x" }, { task:join(loop.after(30000 * MS)) })
       end
-      assert.is_true(loop.now() - began < 1500 * MS)
+      assert.is_true(most > 1, most)
     end)
   end)
 
@@ -95,11 +99,11 @@ describe("the HTTP client", function()
       end,
     }, function(server)
       local answer, message, code = http.request { url = server.url .. "/silent",
-        timeout = "200ms" }
+        timeout = "1s" }
       assert.is_nil(answer)
       assert.equal("timeout", code)
       assert.matches("connected, but no answer within", message, 1, true)
-      answer, message, code = http.request { url = server.url .. "/stall", timeout = "200ms" }
+      answer, message, code = http.request { url = server.url .. "/stall", timeout = "2s" }
       assert.equal("half", answer.body)
       assert.equal("timeout", code)
       assert.matches("4B had come", message, 1, true)
