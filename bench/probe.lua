@@ -64,8 +64,8 @@ local function start_and_stop(n)
   local binary <const> = dir .. "/many"
   local commands <const> = {
     ("%s probe -b %s -f '%s' --duration 1ms"):format(sonde, binary, PATTERNS[n][1]),
-    ("env BPFTRACE_MAX_PROBES=4000 bpftrace -e 'uprobe:%s:%s { @[probe] = count(); } interval:ms:1 { exit(); }'"):format(binary,
-      PATTERNS[n][2]),
+    ("env BPFTRACE_MAX_PROBES=4000 bpftrace -e 'uprobe:%s:%s { @[probe] = count(); }"
+      .. " interval:ms:1 { exit(); }'"):format(binary, PATTERNS[n][2]),
   }
   local times, memory = { {}, {} }, { {}, {} }
   for turn = 1, math.max(1, runs // FEWER[n]) do
