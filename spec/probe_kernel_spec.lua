@@ -14,6 +14,6 @@ describe("in a virtual machine", function()
     end
     assert(out:find("GUEST-END", 1, true), out)
     assert.same({}, bad)
-    assert.equal(11, n)
+    assert.equal(12, n)
   end)
 end)

@@ -91,6 +91,12 @@ checks[#checks + 1] = { "a kernel function below the program that had it run", f
   error("not listed below the program", 0)
 end }
 
+checks[#checks + 1] = { "children of a process", function()
+  local report <const> = run({ binary = CALLS, functions = "^counted$", process = true },
+    { "calls 3", "fork 8" })
+  equal(11, report:func(0).count, "hits")
+end }
+
 checks[#checks + 1] = { "a file name as argument", function()
   local report <const> = run({ kernel = "^do_sys_openat2$", process = true, arg = 2,
     arg_type = "string" }, { "open 4" })

@@ -189,6 +189,17 @@ void emit_mark(struct code *c, const struct emit *e) {
   part_end(c, &out);
 }
 
+void emit_follow(struct code *c, const struct emit *e) {
+  struct exits out = {{0}, 0};
+  code_init(c);
+  part_begin(c, e, &out);
+  code_load(c, BPF_W, 1, 6, e->child_at);
+  code_store(c, BPF_W, CODE_FRAME, AT_KEY, 1);
+  code_store_value(c, BPF_DW, CODE_FRAME, AT_ROW, 1);
+  update(c, e->maps->fd[MAP_PROCESSES], AT_KEY, AT_ROW, ANY);
+  part_end(c, &out);
+}
+
 void emit_forget(struct code *c, const struct emit *e, int only_leader) {
   struct exits out = {{0}, 0};
   code_init(c);

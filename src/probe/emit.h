@@ -26,6 +26,7 @@ struct emit {
   int in_kernel;           /* a function of the kernel */
   int at_end;
   int has_exchange;        /* compare and exchange, since Linux 5.12 */
+  int child_at;            /* where a fork's record has the child's number */
   uint32_t own_tgid;       /* our own process, which is never counted */
   struct probe_space space;
 };
@@ -39,6 +40,9 @@ void emit_return(struct code *c, const struct emit *e);
 
 /* Adds the process to those that are looked at: at a program's start. */
 void emit_mark(struct code *c, const struct emit *e);
+
+/* Adds the child of a process that is looked at: at its fork. */
+void emit_follow(struct code *c, const struct emit *e);
 
 /* Forgets the process: at exec, and at the exit of its last thread. */
 void emit_forget(struct code *c, const struct emit *e, int only_leader);

@@ -115,6 +115,7 @@ static void write_program(struct code *c, const struct emit *e,
     case ROLE_RETURN:
     case ROLE_END: emit_return(c, e); break;
     case ROLE_MARK: emit_mark(c, e); break;
+    case ROLE_FOLLOW: emit_follow(c, e); break;
     case ROLE_FORGET_EXEC: emit_forget(c, e, 0); break;
     case ROLE_FORGET_EXIT: emit_forget(c, e, 1); break;
   }
@@ -141,6 +142,7 @@ static int load(struct run *r, enum attach_kind kind, enum run_rung rung,
   e.in_kernel = kind == ATTACH_KERNEL;
   e.has_exchange = r->has_exchange;
   e.own_tgid = r->own_tgid;
+  e.child_at = r->child_at;
   e.space = r->space;
   write_program(&c, &e, role);
   uint32_t attach = rung != RUN_MANY || !e.has_call ? 0
@@ -200,13 +202,25 @@ int run_attach_one(struct run *r, enum run_rung rung, enum run_role role,
   return status;
 }
 
-int run_attach_mark(struct run *r, const struct attach_point *point) {
+static int attach_role(struct run *r, const struct attach_point *point,
+                       enum run_role role) {
   int event = attach_event(point);
   if (event < 0) return event;
-  int program = shared(r, point->kind, RUN_PROGRAM, ROLE_MARK);
+  int program = shared(r, point->kind, RUN_PROGRAM, role);
   if (program >= 0) return program_to(r, program, event);
   close(event);
   return program;
+}
+
+int run_attach_mark(struct run *r, const struct attach_point *point) {
+  return attach_role(r, point, ROLE_MARK);
+}
+
+int run_attach_follow(struct run *r, const struct attach_point *point,
+                      int child_at) {
+  r->child_at = child_at;
+  if (r->space.nested) return -EOPNOTSUPP;   /* the record has others' numbers */
+  return attach_role(r, point, ROLE_FOLLOW);
 }
 
 static int attach_forget(struct run *r, enum run_role role,

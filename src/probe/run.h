@@ -19,7 +19,7 @@ enum run_role {
   ROLE_ENTRY,         /* of a function, or another place */
   ROLE_RETURN,        /* behind a return, by a return probe */
   ROLE_END,           /* at an instruction that leaves a function */
-  ROLE_MARK, ROLE_FORGET_EXEC, ROLE_FORGET_EXIT
+  ROLE_MARK, ROLE_FOLLOW, ROLE_FORGET_EXEC, ROLE_FORGET_EXIT
 };
 
 /* A loaded program that several places share. */
@@ -47,6 +47,7 @@ struct run {
   size_t n_links, cap_links;
   struct probe_space space;
   uint32_t own_tgid;
+  int child_at;                    /* see struct emit */
   int has_exchange;
   char *log;                       /* the verifier's words; RUN_LOG bytes */
 };
@@ -71,6 +72,13 @@ int run_attach_one(struct run *r, enum run_rung rung, enum run_role role,
 
 /* Looks at processes from the entry point of their program on. */
 int run_attach_mark(struct run *r, const struct attach_point *point);
+
+/*
+** Looks at the children of processes too: 'point' is the tracepoint of forks,
+** whose record has the child's number at 'child_at'.
+*/
+int run_attach_follow(struct run *r, const struct attach_point *point,
+                      int child_at);
 
 /* Forgets processes that end and, 'at_exec', those that start a program. */
 int run_attach_forget(struct run *r, int at_exec);

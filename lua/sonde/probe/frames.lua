@@ -1,5 +1,6 @@
 --- Stacks of a run as frames with names.
 -- @module sonde.probe.frames
+local processes <const> = require "sonde.probe.processes"
 local user <const> = require "sonde.probe.user"
 
 local frames = {}
@@ -49,10 +50,24 @@ local function resolved(probe, pid, kind, address, is_caller)
   return frame
 end
 
--- What a process that nobody had time to look at had mapped of the file that
--- was probed: its function is at a known place there.
+-- A process that had the function at the same address: where addresses are drawn
+-- by lot that is its parent, whose mappings a child has too.
+local function parent_of(probe, func, address)
+  for _, seen in pairs(probe.seen) do
+    local mapping <const> = not seen.is_guess and processes.mapping_of(seen, address)
+    if mapping and mapping.path:gsub(" %(deleted%)$", "") == seen.program
+        and address - mapping.from + mapping.offset == func.offset then
+      return seen
+    end
+  end
+end
+
+-- What a process that nobody had time to look at had mapped: its parent's, or of
+-- the probed file alone, where its function is at a known place.
 local function guess(probe, func, pid, address)
   if probe.seen[pid] or address == nil then return end
+  probe.seen[pid] = parent_of(probe, func, address)
+  if probe.seen[pid] then return end
   local start <const> = address - func.offset
   probe.seen[pid] = { pid = pid, root = "", inner_pid = pid, is_guess = true, mappings = {
     { from = start, to = start + (1 << 30), offset = 0, path = func.binary, file = "guess",

@@ -122,6 +122,17 @@ function places.tracepoint(name)
     config = math.tointeger(tonumber(id)), binary = "[tracepoints]" }
 end
 
+--- The tracepoint of forks.
+-- @treturn ?integer its number; nil without tracefs
+-- @treturn ?integer where its record has the child's number
+function places.forks()
+  local folder <const> = root()
+  local id <const> = folder and read(folder .. "/events/sched/sched_process_fork/id")
+  local format <const> = id and read(folder .. "/events/sched/sched_process_fork/format")
+  local child_at <const> = format and format:match("child_pid;%s+offset:(%d+);")
+  if child_at then return math.tointeger(tonumber(id)), math.tointeger(tonumber(child_at)) end
+end
+
 --- The processors that are there.
 -- @treturn {integer,...}
 function places.processors()

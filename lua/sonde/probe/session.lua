@@ -3,6 +3,7 @@
 -- @module sonde.probe.session
 local attach <const> = require "sonde.probe.attach"
 local loop <const> = require "sonde.base.loop"
+local places <const> = require "sonde.probe.places"
 local processes <const> = require "sonde.probe.processes"
 local request <const> = require "sonde.probe.request"
 local resolve <const> = require "sonde.probe.resolve"
@@ -69,6 +70,11 @@ end
 local function set_filter(run, found)
   if not found.filter then return end
   run:forget(found.by_program)
+  local forks, child_at = places.forks()
+  if not (forks and run:follow(forks, child_at)) then
+    found:warn("children of these processes are not counted: that needs tracefs",
+      "mount -t tracefs tracefs /sys/kernel/tracing")
+  end
   for _, pid in ipairs(found.pids) do run:add_process(pid) end
   if not found.by_program then return end
   for _, file in ipairs(found.files) do

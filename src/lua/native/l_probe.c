@@ -185,6 +185,7 @@ static const luaL_Reg methods[] = {
   {"attach_many", probe_attach_many},
   {"attach_one", probe_attach_one},
   {"mark", probe_mark},
+  {"follow", probe_follow},
   {"forget", probe_forget},
   {"enable", probe_enable},
   {"disable", probe_disable},

@@ -27,6 +27,7 @@ int probe_hit(lua_State *L);
 int probe_attach_many(lua_State *L);
 int probe_attach_one(lua_State *L);
 int probe_mark(lua_State *L);
+int probe_follow(lua_State *L);
 int probe_forget(lua_State *L);
 
 #endif

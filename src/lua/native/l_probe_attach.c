@@ -117,6 +117,24 @@ int probe_mark(lua_State *L) {
   return 1;
 }
 
+/*
+** run:follow(tracepoint, child_at): the children of processes are looked at
+** too; the numbers are of the tracepoint of forks.
+*/
+int probe_follow(lua_State *L) {
+  struct run *r = probe_check(L);
+  struct attach_point point = {0};
+  point.kind = ATTACH_TRACEPOINT;
+  point.config = (uint64_t)luaL_checkinteger(L, 2);
+  lua_Integer child_at = luaL_checkinteger(L, 3);
+  luaL_argcheck(L, child_at >= 8 && child_at < 512, 3, "out of range");
+  luaL_argcheck(L, r->want.filter, 1, "no filter was made");
+  int status = run_attach_follow(r, &point, (int)child_at);
+  if (status < 0) return probe_fail(L, status, NULL);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 /* run:forget(at_exec): processes that end are no longer looked at. */
 int probe_forget(lua_State *L) {
   struct run *r = probe_check(L);
