@@ -40,18 +40,11 @@ end
 function exceptions.rows(trace, opts)
   local list, message, code = sorted(trace)
   if list == nil then return nil, message, code end
-  local n = opts.n
-  if n == nil or n == 0 or n > #list then n = #list end
-  local i = 0
-  return function()
-    i = i + 1
-    local row <const> = i <= n and list[i] or nil
-    if row == nil then return nil end
+  return sink.rows(list, opts.n, function(row)
     row.type, row.message = row.type or "", row.message or ""
     row.hresult = ("0x%08x"):format(row.hresult)
-    if i == 1 then row.schema = 1 end
     return row
-  end
+  end)
 end
 
 local COLUMNS <const> = {

@@ -58,16 +58,11 @@ end
 function gc.rows(trace, opts)
   local gcs = trace:gcs()
   if #gcs == 0 then return nothing(trace) end
-  if opts.n and opts.n > 0 then gcs = table.move(by_pause(gcs), 1, opts.n, 1, {}) end
-  local i = 0
-  return function()
-    i = i + 1
-    local row <const> = gcs[i]
-    if row == nil then return nil end
+  if opts.n and opts.n > 0 then gcs = by_pause(gcs) end
+  return sink.rows(gcs, opts.n, function(row)
     row.unit = "nanoseconds"
-    if i == 1 then row.schema = 1 end
     return row
-  end
+  end)
 end
 
 local function counted(gcs, key)

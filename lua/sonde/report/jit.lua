@@ -57,20 +57,14 @@ end
 function jit.rows(trace, opts)
   local list, message, code = sorted(trace)
   if list == nil then return nil, message, code end
-  local n = opts.n
-  if n == nil or n == 0 or n > #list then n = #list end
-  local i = 0
-  return function()
-    i = i + 1
-    if i > n then return nil end
-    local row <const> = list[i]
+  return sink.rows(list, opts.n, function(row)
     return {
-      schema = i == 1 and 1 or nil, name = row.full_name, time_ns = row.time_ns,
+      name = row.full_name, time_ns = row.time_ns,
       started = row.started, finished = row.finished, first_ns = row.first_ns,
       il_size = row.il_size, native_size = row.native_size, tier = row.tier,
       unit = "nanoseconds",
     }
-  end
+  end)
 end
 
 local COLUMNS <const> = {

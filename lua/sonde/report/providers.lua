@@ -67,12 +67,7 @@ end
 function providers.rows(trace)
   local rows, message, code = sorted(trace)
   if rows == nil then return nil, message, code end
-  rows[1].schema = 1
-  local i = 0
-  return function()
-    i = i + 1
-    return rows[i]
-  end
+  return sink.rows(rows)
 end
 
 local COLUMNS <const> = {

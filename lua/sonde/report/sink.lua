@@ -83,13 +83,18 @@ end
 
 --- Iterates over the rows of a listing, for `--json`: the first has the schema.
 -- @tparam {table,...} list
+-- @tparam ?integer n at most so many, all for 0
+-- @tparam ?function shown makes of each row the one that is given
 -- @treturn function
-function sink.rows(list)
-  if list[1] then list[1].schema = 1 end
+function sink.rows(list, n, shown)
+  if n == nil or n == 0 or n > #list then n = #list end
   local i = 0
   return function()
     i = i + 1
-    return list[i]
+    if i > n then return nil end
+    local row <const> = shown and shown(list[i]) or list[i]
+    if i == 1 then row.schema = 1 end
+    return row
   end
 end
 
