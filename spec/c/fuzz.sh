@@ -26,6 +26,13 @@ case $name in
   goroutine)
     seed $(find spec/data/cases spec/data/dumps -name '*.txt' -o -name '*.log') ;;
   unpack) seed $(find spec/data -name '*.gz' -size -100k) ;;
+  elf)
+    # Small programs: of the machine, and of its compilers when they are here.
+    seed /usr/bin/true /bin/echo /usr/lib/*/crti.o
+    echo 'int main(void) { return 0; }' | gcc -x c -O1 -o "$corpus/seed-program" - || :
+    ;;
+  textmap) printf '1000 20 a\n0x2000 1f b c\n' >"$corpus/seed-perf"
+    printf 'ffffffff81000000 T _text\nffffffffc0000000 t f\t[ext4]\n' >"$corpus/seed-k" ;;
   *) seed $(find spec/data -name '*.nettrace' -size -300k -o -name '*tracelogging*') ;;
 esac
 

@@ -23,11 +23,13 @@ struct ring {
   int is_offline;
   struct perf_event_mmap_page *page;
   size_t size;             /* of the data behind the page */
+  uint64_t taken;          /* up to where records were given out */
 };
 
 struct record {
   uint64_t time;
-  size_t at;               /* in 'bytes' */
+  const uint8_t *data;     /* in its ring; or NULL ... */
+  size_t at;               /* ... and in 'bytes' */
 };
 
 struct perfring {
@@ -36,7 +38,7 @@ struct perfring {
   unsigned n_cpus;
   struct ring *rings;
   int *fds;                uint32_t fds_cap, n_fds;
-  struct buffer bytes;
+  struct buffer bytes;     /* records that run over the end of their ring */
   struct record *records;  uint32_t records_cap, n_records;
 };
 
@@ -175,9 +177,10 @@ static uint64_t time_of(const struct perf_event_header *h) {
   return time;
 }
 
-static int keep(struct perfring *r, size_t at) {
-  struct record row = {.at = at};
-  row.time = time_of((const void *)(r->bytes.data + at));
+static int keep(struct perfring *r, const uint8_t *data, size_t at) {
+  struct record row = {.data = data, .at = at};
+  row.time = time_of((const void *)(data != NULL ? data
+                                                 : r->bytes.data + at));
   if (budget_grow(&r->budget, (void **)&r->records, &r->records_cap,
                   sizeof *r->records, (uint64_t)r->n_records + 1) != 0)
     return -1;
@@ -185,25 +188,32 @@ static int keep(struct perfring *r, size_t at) {
   return 0;
 }
 
-/* Copies what a ring holds, whose records may run over its end. */
-static int empty_ring(struct perfring *r, struct ring *ring) {
+/* Copies a record that runs over the end, so that it is in one piece. */
+static int keep_copy(struct perfring *r, const struct ring *ring,
+                     const uint8_t *data, size_t from, size_t size) {
+  size_t at = r->bytes.len, until_end = ring->size - from;
+  buf_put(&r->bytes, data + from, until_end);
+  buf_put(&r->bytes, data, size - until_end);
+  return r->bytes.failed ? -1 : keep(r, NULL, at);
+}
+
+/* Lists what a ring holds; it stays there until perfring_release. */
+static int list_ring(struct perfring *r, struct ring *ring) {
   const uint8_t *data = (const uint8_t *)ring->page
                         + sysconf(_SC_PAGESIZE);
   uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-  uint64_t tail = ring->page->data_tail;
-  size_t first = r->bytes.len, size = (size_t)(head - tail);
-  size_t from = (size_t)(tail & (ring->size - 1));
-  size_t until_end = ring->size - from;
-  if (size > ring->size) return -1;
-  buf_put(&r->bytes, data + from, size < until_end ? size : until_end);
-  if (size > until_end) buf_put(&r->bytes, data, size - until_end);
-  __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
-  if (r->bytes.failed) return -1;
-  for (size_t at = first; at + 8 <= r->bytes.len;) {
+  uint64_t at = ring->page->data_tail;
+  ring->taken = head;
+  while (at < head) {
     struct perf_event_header h;
-    memcpy(&h, r->bytes.data + at, sizeof h);
-    if (h.size < sizeof h || h.size > r->bytes.len - at) return -1;
-    if (keep(r, at) != 0) return -1;
+    size_t from = (size_t)(at & (ring->size - 1));
+    /* Records are multiples of 8 bytes: a header is never cut in two. */
+    memcpy(&h, data + from, sizeof h);
+    if (h.size < sizeof h || h.size > head - at) return -1;
+    int status = h.size <= ring->size - from
+                     ? keep(r, data + from, 0)
+                     : keep_copy(r, ring, data, from, h.size);
+    if (status != 0) return -1;
     at += h.size;
   }
   return 0;
@@ -212,7 +222,7 @@ static int empty_ring(struct perfring *r, struct ring *ring) {
 static int compare(const void *one, const void *other) {
   const struct record *a = one, *b = other;
   if (a->time != b->time) return a->time < b->time ? -1 : 1;
-  return a->at < b->at ? -1 : a->at > b->at;
+  return a->data < b->data ? -1 : a->data > b->data;
 }
 
 long perfring_take(struct perfring *r) {
@@ -220,12 +230,21 @@ long perfring_take(struct perfring *r) {
   buf_clear(&r->bytes);
   r->n_records = 0;
   for (unsigned i = 0; i < r->n_cpus; i++)
-    if (r->rings[i].page != NULL) status |= empty_ring(r, &r->rings[i]);
+    if (r->rings[i].page != NULL) status |= list_ring(r, &r->rings[i]);
   if (r->n_records > 0)
     qsort(r->records, r->n_records, sizeof *r->records, compare);
   return status != 0 ? -1 : (long)r->n_records;
 }
 
 const void *perfring_record(const struct perfring *r, long i) {
-  return r->bytes.data + r->records[i].at;
+  const struct record *row = &r->records[i];
+  return row->data != NULL ? row->data : r->bytes.data + row->at;
+}
+
+void perfring_release(struct perfring *r) {
+  for (unsigned i = 0; i < r->n_cpus; i++)
+    if (r->rings[i].page != NULL)
+      __atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].taken,
+                       __ATOMIC_RELEASE);
+  r->n_records = 0;
 }

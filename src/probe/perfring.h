@@ -38,11 +38,12 @@ void perfring_stop(struct perfring *r);
 unsigned perfring_cpus(const struct perfring *r);
 
 /*
-** Takes what has come, all CPUs in order of time: one record after the other
-** as the kernel wrote them, valid until the next call. The number of records;
-** -1 without memory.
+** Lists what has come, all CPUs in order of time: one record after the other
+** as the kernel wrote them, where they are. The number of records; -1 without
+** memory. perfring_release gives their room back to the kernel.
 */
 long perfring_take(struct perfring *r);
 const void *perfring_record(const struct perfring *r, long i);
+void perfring_release(struct perfring *r);
 
 #endif

@@ -338,7 +338,9 @@ static int on_record(struct sampler *s, const void *bytes) {
 
 int sampler_take(struct sampler *s) {
   long n = perfring_take(s->ring);
-  for (long i = 0; i < n; i++)
-    if (on_record(s, perfring_record(s->ring, i)) != 0) return -1;
-  return n < 0 ? -1 : 0;
+  int status = n < 0 ? -1 : 0;
+  for (long i = 0; i < n && status == 0; i++)
+    status = on_record(s, perfring_record(s->ring, i));
+  perfring_release(s->ring);
+  return status;
 }

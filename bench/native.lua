@@ -1,0 +1,58 @@
+-- What native symbols and samples cost: names of 100,000 addresses of a library,
+-- and the processor time of unwinding a sample.
+-- Usage: lua5.4 bench/native.lua LIBRARY [PID]
+package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+package.cpath = "build/lua/?.so;" .. package.cpath
+local native <const> = require "sonde.c.native"
+
+local library <const>, pid <const> = arg[1], math.tointeger(tonumber(arg[2]))
+
+-- 100,000 places spread over the code, as a sampler asks for them: function and
+-- lines.
+local function symbolise()
+  local began = os.clock()
+  local image <close> = assert(native.image(library))
+  local info <const> = image:info()
+  local ready <const> = os.clock() - began
+  local first = assert(image:address_of(0x1000))
+  while image:find(first) == nil and select("#", image:find(first)) == 1 do first = first + 64 end
+  began = os.clock()
+  local known = 0
+  for i = 1, 100000 do
+    local _, start <const> = image:find(first + i * 37)
+    image:frames(first + i * 37)
+    if start then known = known + 1 end
+  end
+  print(("%s: %d symbols, %d functions by rules; opened in %.3f s; 100,000 addresses in %.3f s,"
+    .. " %d in functions"):format(library, info.functions, info.unwind_functions, ready,
+    os.clock() - began, known))
+end
+
+local function sample()
+  local loop <const> = require "sonde.base.loop"
+  local proc <const> = require "sonde.process.proc"
+  local sampler <const> = native.sampler { frequency = 999 }
+  sampler:process(pid)
+  for _, tid in ipairs(proc.thread_ids(pid)) do assert(sampler:thread(tid)) end
+  assert(sampler:start())
+  local function take(times)
+    local spent, before = 0, sampler:counts().samples
+    for _ = 1, times do
+      loop.sleep(50000000)
+      local began <const> = os.clock()
+      sampler:take()
+      spent = spent + os.clock() - began
+    end
+    return spent * 1e6 / math.max(sampler:counts().samples - before, 1)
+  end
+  local first <const>, later <const> = take(20), take(100)
+  local counts <const> = sampler:counts()
+  local began <const> = os.clock()
+  local bytes <const> = sampler:profile()
+  print(("process %d: %d samples, %.1f us each in the first second, then %.1f; %d lost, %d cut;"
+    .. " profile of %d bytes in %.3f s"):format(pid, counts.samples, first, later, counts.lost,
+    counts.cut, #bytes, os.clock() - began))
+end
+
+symbolise()
+if pid then sample() end
