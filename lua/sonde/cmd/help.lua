@@ -18,9 +18,11 @@ sonde: what is this process doing?
    sonde diff before.nettrace after.nettrace   what got slower?
    sonde inspect api.nettrace                  can this file be trusted?
    sonde events api.nettrace --name Exception  what happened, one by one?
+   sonde ps                                    what can be looked into here?
+   sonde dump http://localhost:6060            what is every goroutine waiting for?
 
 Inputs: .nettrace and .netperf (also inside gzip, xz, zip), pprof, folded
-stacks; - reads standard input.
+stacks, dumps; - reads standard input; a URL, or the pid of a Go program.
 
 Verbs:
 ]]
