@@ -83,7 +83,7 @@ describe("sonde record --listen", function()
       assert_whole(found[1])
       assert.matches("^ok gc", process:command "gc")
       assert.truthy(sonde.target(process.pid):info())
-      assert.is_true(dotnet.sessions(process.pid) <= 0)
+      assert.is_true(dotnet.has_no_sessions(process.pid))
     end)
   end)
 

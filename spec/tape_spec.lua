@@ -198,7 +198,7 @@ describe("sonde record", function()
         assert.is_true(named(trace), "segment " .. i)
       end
       assert.equal(15000, total)
-      assert.is_true(dotnet.sessions(process.pid) <= 0)
+      assert.is_true(dotnet.has_no_sessions(process.pid))
     end)
   end)
 

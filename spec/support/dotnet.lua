@@ -153,4 +153,13 @@ function dotnet.sessions(pid)
   return n
 end
 
+--- Is no session open any more? A runtime may take a while to end its threads.
+function dotnet.has_no_sessions(pid)
+  for _ = 1, 1500 do
+    if dotnet.sessions(pid) <= 0 then return true end
+    loop.sleep(20 * MS)
+  end
+  return false
+end
+
 return dotnet

@@ -84,7 +84,7 @@ static int64_t start_of(const struct tape *t) {
 
 void tape_copy_begin(struct tape *t, struct tape_copy *copy,
                      struct buffer *out) {
-  struct known_times before, now;
+  struct known_times before;
   cut_init(&copy->cut, t->budget, INT64_MIN, INT64_MAX);
   copy->at = t->ring.first;
   copy->cut.begun = 1;
@@ -95,10 +95,7 @@ void tape_copy_begin(struct tape *t, struct tape_copy *copy,
   cut_begin(&copy->cut, &t->known, out);
   before.before = copy->cut.from;
   before.at = INT64_MIN;
-  now.before = INT64_MAX;
-  now.at = copy->cut.from;
   cut_retell(&copy->cut, &t->known, before);
-  cut_retell(&copy->cut, &t->learned, now);
 }
 
 int tape_copy_step(struct tape *t, struct tape_copy *copy,
@@ -111,6 +108,10 @@ int tape_copy_step(struct tape *t, struct tape_copy *copy,
   }
   if (copy->cut.status != CUT_OK || out->failed) return -1;
   if (copy->at < t->ring.count) return 1;
+  /* A rundown stands at the end: some readers name by it what came before. */
+  struct known_times now = {INT64_MAX, t->cut.newest};
+  cut_flush_region(&copy->cut);
+  cut_retell(&copy->cut, &t->learned, now);
   copy->cut.ended = 1;
   return cut_finish(&copy->cut, out) == CUT_OK ? 0 : -1;
 }

@@ -164,7 +164,7 @@ local function add_extra(self, stream)
     self.last_byte = stream:last()
     write(self, stream)
     decode(self, stream)
-    hand_on(self, stream)
+    pump_events(self, stream)
     rest = rest:sub(PIECE + 1)
   end
 end

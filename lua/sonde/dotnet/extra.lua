@@ -2,6 +2,8 @@
 -- its end, so that one file has it all. Readers that do not know the provider
 -- show them as events like any other.
 -- @module sonde.dotnet.extra
+local loop <const> = require "sonde.base.loop"
+
 local extra = {}
 
 --- The provider of these events.
@@ -45,16 +47,16 @@ Extra.__index = Extra
 
 --- Makes a writer.
 -- @tparam {table,...} types each `id name fields`, of which each is a name and
---   `u64` or `string`
+--   `u64` or `string`; `lasting` when its events are not to be forgotten
 -- @treturn Extra
 function extra.new(types)
-  return setmetatable({ types = types, blocks = {}, sequence = 0 }, Extra)
+  return setmetatable({ types = types, blocks = {}, sent = 0 }, Extra)
 end
 
 local function finish_block(self)
   if self.rest == nil then return end
-  self.blocks[#self.blocks + 1] = { first = self.first, sequence = self.first_sequence,
-    rest = table.concat(self.rest) }
+  self.blocks[#self.blocks + 1] = { first = self.first, count = #self.rest + 1,
+    rest = table.concat(self.rest), lasting = self.lasting, made_at = loop.now() }
   self.rest = nil
 end
 
@@ -68,9 +70,10 @@ end
 -- @tparam string payload
 function Extra:add(number, thread, payload)
   local start <const> = varint(FIRST_ID + number)
-  self.sequence = self.sequence + 1
+  local lasting <const> = self.types[number].lasting
+  if lasting ~= self.lasting then finish_block(self) end
   if self.rest == nil then
-    self.rest, self.size, self.first_sequence = {}, 0, self.sequence
+    self.rest, self.size, self.lasting = {}, 0, lasting
     self.first = { start = start, thread = varint(thread), tail = tail(payload) }
     return
   end
@@ -100,11 +103,11 @@ local function block_head(time)
   return ("<I2I2i8i8"):pack(20, 1, time, time)
 end
 
-local function event_block(block, time)
+local function event_block(block, number, time)
   local first <const> = block.first
   return block_head(time)
     .. string.char(HAS_ID | HAS_CAPTURE | HAS_THREAD | IS_SORTED | HAS_LENGTH) .. first.start
-    .. varint(block.sequence) .. varint(CAPTURE_THREAD) .. varint(0) .. first.thread
+    .. varint(number) .. varint(CAPTURE_THREAD) .. varint(0) .. first.thread
     .. varint(time) .. first.tail .. block.rest
 end
 
@@ -130,7 +133,18 @@ local function metadata_block(self, time)
   return table.concat(pieces)
 end
 
---- The same, of what was added since the last time.
+--- Forgets what was added before a time, but for what is lasting.
+-- @tparam integer time of `loop.now`
+function Extra:forget(time)
+  finish_block(self)
+  local kept = {}
+  for _, block in ipairs(self.blocks) do
+    if block.lasting or block.made_at >= time then kept[#kept + 1] = block end
+  end
+  self.blocks = kept
+end
+
+--- The same as `objects`, of what was added since the last time.
 -- @tparam integer time
 -- @treturn string objects that begin at a multiple of 4
 function Extra:take(time)
@@ -154,7 +168,8 @@ function Extra:objects(offset, time)
     at = offset + #pieces[1]
   end
   for _, block in ipairs(self.blocks) do
-    local piece <const> = object(at, "EventBlock", event_block(block, time))
+    local piece <const> = object(at, "EventBlock", event_block(block, self.sent + 1, time))
+    self.sent = self.sent + block.count
     pieces[#pieces + 1] = piece
     at = at + #piece
   end

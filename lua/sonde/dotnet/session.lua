@@ -131,7 +131,7 @@ local function start_clock(target)
   local writer <const> = extra.new {
     { id = 1, name = "ThreadCpu",
       fields = { { "Time", "u64" }, { "RunNs", "u64" }, { "ReadyNs", "u64" } } },
-    { id = 2, name = "ThreadName", fields = { { "Name", "string" } } },
+    { id = 2, name = "ThreadName", fields = { { "Name", "string" } }, lasting = true },
   }
   local clock <const> = require("sonde.process.cputime").start(target.pid,
     function(thread, time, run, ready)

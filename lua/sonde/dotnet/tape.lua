@@ -21,8 +21,8 @@ local tape = {}
 
 local SECOND <const> = 1000000000
 
--- How often what a session knows of threads' clocks is put among its events.
-local CLOCKS <const> = SECOND
+-- How often a ring forgets what it knows of threads' clocks.
+local FORGET_EVERY <const> = SECOND
 
 -- Of a segment, at least this part is events and not what it begins with.
 local LEAST_PART <const> = 4
@@ -37,7 +37,7 @@ local function new(fields, opts)
   fields.core = core.tape(opts)
   fields.names_cost = { n = 0, ns = 0, bytes = 0 }
   fields.keeps_time = true
-  fields.clocks_at = loop.now()
+  fields.forgot_at = loop.now()
   return setmetatable(fields, Output)
 end
 
@@ -55,7 +55,7 @@ end
 -- @tparam table opts `span` (ns), `limit` (bytes of memory)
 -- @treturn Output for `Target:trace`, with `save`
 function tape.ring(opts)
-  return new({ is_ring = true }, { span_ns = opts.span, limit = opts.limit })
+  return new({ is_ring = true, span = opts.span }, { span_ns = opts.span, limit = opts.limit })
 end
 
 local function path_of(self)
@@ -92,9 +92,8 @@ local function put(self, bytes)
   return self.file:put(bytes)
 end
 
--- The threads' clocks of the last second.
+-- The threads' clocks, which readers want behind the events.
 local function put_clocks(self)
-  self.clocks_at = loop.now()
   local info <const> = self.core:info()
   if self.session == nil or self.session.extra == nil or info.newest == nil then return true end
   local objects <const> = self.session.extra:take(info.newest)
@@ -124,6 +123,14 @@ end
 local function want_names(self, timeout)
   if self.names_task and not self.names_task.finished then return end
   self.names_task = loop.task(take_names, self, timeout)
+end
+
+-- What a ring would not show any more.
+local function forget_clocks(self)
+  local now <const> = loop.now()
+  if self.span == nil or now - self.forgot_at < FORGET_EVERY then return end
+  self.forgot_at = now
+  if self.session and self.session.extra then self.session.extra:forget(now - self.span) end
 end
 
 local function split(self)
@@ -173,9 +180,7 @@ function Output:write(stream)
     if not done then return nil, why, reason end
   end
   if self.names_task == nil and self.core:info().begun then want_names(self, LONGEST_NAMES) end
-  local done, message, code = true, nil, nil
-  if loop.now() - self.clocks_at > CLOCKS then done, message, code = put_clocks(self) end
-  if not done then return nil, message, code end
+  forget_clocks(self)
   return split_in_time(self)
 end
 
