@@ -78,8 +78,12 @@ end
 
 local function wait_for_reason(self)
   local deadline <const> = self.session.started_at + (self.opts.duration or FOREVER)
+  loop.task(function()
+    self.session:wait { timeout = FOREVER }
+    self:stop "ended"
+  end)
   while not self.wanted:is_set() do
-    self.session:wait { timeout = math.max(0, math.min(LOOK, deadline - loop.now())) }
+    self.wanted:wait(loop.after(math.max(0, math.min(LOOK, deadline - loop.now()))))
     look(self)
     if loop.now() >= deadline then self:stop "duration" end
   end
