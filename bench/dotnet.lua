@@ -208,6 +208,7 @@ local function firehose(path, sessions)
 end
 
 local function listing()
+  local _ <close> = dotnet.start("idle", "10.0")
   local sleepers <const> = {}
   while #require("sonde.process.proc").pids() < 300 do
     sleepers[#sleepers + 1] = dotnet.spawn { "sleep", "600" }
