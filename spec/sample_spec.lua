@@ -140,6 +140,26 @@ describe("sampling", function()
     assert(alpha > beta and beta > 5, ("%.1f %%, %.1f %%"):format(alpha, beta))
   end)
 
+  it("names code of JIT compilers by the map they write", function()
+    helper.needs "node"
+    needs_samples()
+    helper.in_directory(function(directory)
+      local script <const> = directory .. "/fib.js"
+      helper.write(script, "function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1)"
+        .. " + fibonacci(n - 2) }\nconsole.log('ready'); for (;;) fibonacci(25)\n")
+      local node <const> = sh("command -v node"):match "%S+"
+      local process <close> = dotnet.spawn { node, "--perf-basic-prof", script }
+      assert(process:line "^ready", "node did not start")
+      local profile <const> = sampled(process.pid)
+      os.remove(("/tmp/perf-%d.map"):format(process.pid))
+      local hits = 0
+      for _, name in ipairs(profile:frames().name) do
+        if name:find("fibonacci", 1, true) then hits = hits + 1 end
+      end
+      assert(hits > 0)
+    end)
+  end)
+
   it("ends with the process", function()
     helper.needs "g++"
     needs_samples()
@@ -192,6 +212,20 @@ describe("sonde record --native", function()
           or name == "cpu.html")
       end
       assert(share(assert(sonde.open(folder .. "/cpu.pb.gz")), "Worker::turn") > 90)
+    end)
+  end)
+
+  it("ends with Ctrl-C and keeps what it has", function()
+    helper.needs "g++"
+    needs_samples()
+    running("burn.cc", CXX, function(process, program)
+      local path <const> = program .. ".folded"
+      local command <const> = ("%s record -p %d --native -o %s 2>&1 & pid=$!; sleep 1.5;"
+        .. " kill -INT $pid; wait $pid; echo status=$?"):format(helper.command, process.pid, path)
+      local out <const> = sh(command)
+      assert.truthy(out:find("status=0", 1, true), out)
+      assert.truthy(out:find("Ctrl-C", 1, true), out)
+      assert.truthy(helper.read(path):find("Worker::turn", 1, true))
     end)
   end)
 

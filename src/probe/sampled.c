@@ -9,7 +9,6 @@
 #include "elf/textmap.h"
 #include "probe/sampler.h"
 #include "symbols/annotate.h"
-#include "symbols/kernelsyms.h"
 
 static long name_frames(struct sampler *s, uint32_t pid,
                         const struct symtab *map) {
@@ -44,7 +43,6 @@ struct making {
   struct sampler *sampler;
   struct profile *profile;
   struct intern in;
-  struct kernelsyms kernel;
   uint32_t *mappings;      /* of modules + 1 */
   uint32_t *locations;     /* of frames */
   uint32_t *nodes;         /* of stacks, in the profile's table */
@@ -127,7 +125,8 @@ static uint32_t kernel_location(struct making *k, uint64_t address,
                                 uint32_t mapping) {
   const char *module;
   char words[32];
-  const char *name = kernelsyms_find(&k->kernel, address, &module);
+  const char *name = kernelsyms_find(&k->sampler->kernel, address,
+                                     &module);
   if (name == NULL) {
     snprintf(words, sizeof words, "[kernel]");
     name = words;
@@ -293,13 +292,11 @@ struct profile *sampler_profile(struct sampler *s) {
   struct making k = {.sampler = s, .profile = profile_new(0)};
   if (k.profile == NULL) return NULL;
   intern_init(&k.in, k.profile);
-  kernelsyms_read(&k.kernel);
   int status = make_rooms(&k);
   if (status == 0) status = make_head(&k);
   if (status == 0) status = make_mappings(&k);
   if (status == 0) status = make_stacks(&k);
   if (status == 0) status = make_samples(&k);
-  kernelsyms_free(&k.kernel);
   intern_free(&k.in);
   free(k.mappings);
   free(k.locations);

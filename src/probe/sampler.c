@@ -37,6 +37,7 @@ void sampler_free(struct sampler *s) {
   perfring_free(s->ring);
   spaces_free(&s->spaces);
   unwind_rules_free(s->rules);
+  if (s->has_kernel) kernelsyms_free(&s->kernel);
   if (s->texts.budget != NULL) strtab_free(&s->texts);
   if (s->stacks.budget != NULL) stacks_free(&s->stacks);
   budget_free(b, s->frames, s->frames_cap, sizeof *s->frames);
@@ -237,6 +238,11 @@ static uint32_t kernel_part(struct sampler *s, const struct sample *sample,
                             uint32_t node) {
   uint32_t module = spaces_kernel(&s->spaces);
   if (module == UINT32_MAX) return STACK_NONE;
+  /* It takes a tenth of a second, which nobody waits for yet. */
+  if (!s->has_kernel && sample->n_kernel > 0) {
+    kernelsyms_read(&s->kernel);
+    s->has_kernel = 1;
+  }
   s->spaces.modules[module].kind = MODULE_KERNEL;
   for (uint64_t i = sample->n_kernel; i > 0 && node != STACK_NONE; i--) {
     uint64_t address = sample->kernel[i - 1] - (i > 1);

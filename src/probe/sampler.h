@@ -11,6 +11,7 @@
 #include "probe/unwind.h"
 #include "profile/profile.h"
 #include "profile/stacks.h"
+#include "symbols/kernelsyms.h"
 
 /* What came and what did not; names are those of the fields. */
 struct sampler_counts {
@@ -40,6 +41,8 @@ struct sampler {
   struct perfring *ring;
   struct spaces spaces;
   struct unwind_rules *rules;
+  struct kernelsyms kernel;        /* read with the first sample of it */
+  uint8_t has_kernel;
   struct strtab texts;
   struct sampler_frame *frames;    uint32_t frames_cap, n_frames;
   struct sampler_thread *threads;  uint32_t threads_cap, n_threads;
