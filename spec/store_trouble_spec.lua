@@ -153,3 +153,41 @@ describe("a store in trouble", function()
     end)
   end)
 end)
+
+describe("a store in ClickHouse in trouble", function()
+  it("is complete after a server that is killed in mid-batch", function()
+    if not pcall(require, "sonde.c.http") then helper.skip "this build has no libcurl" end
+    local server <const> = require("spec.support.clickhouse").keep()
+    local stores <const> = require "sonde.capture.store"
+    local target <const> = ("clickhouse://127.0.0.1:%d/trouble"):format(server.port)
+    local store <close> = assert(stores.open(target))
+    assert(store:write(batch(1)))
+    -- What an attempt leaves that never came to its last row.
+    local insert <const> = store.ask
+    local asked = 0
+    store.ask = function(self, sql, body)
+      if sql:find("^INSERT INTO batches") then
+        asked = asked + 1
+        server.kill()
+      end
+      return insert(self, sql, body)
+    end
+    local done, message, code, kept = store:write(batch(2))
+    assert.is_nil(done)
+    assert.are.equal(1, asked)
+    assert.matches("127.0.0.1", message, 1, true)
+    assert.are.equal("unavailable", code)
+    assert.is_true(kept)
+    store.ask = nil
+    done, message, code, kept = store:write(batch(3))
+    assert.is_nil(done)
+    assert.is_true(kept)
+    assert.are.equal(2, (store:waiting()))
+    assert.is_string(message .. code)
+    server.start()
+    assert(store:flush())
+    assert.are.equal(3, count(store))
+    assert.are.same({}, assert(store:check()).problems)
+    server.kill()
+  end)
+end)

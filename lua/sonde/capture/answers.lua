@@ -1,7 +1,7 @@
 --- What a store can be asked beyond its rows, for every store alike: profiles of a
 -- window, groups, how a function or the number of goroutines went from checkpoint
 -- to checkpoint.
--- A store brings `kinds fields query rows parts payload sums captures checkpoints`.
+-- A store brings `kinds fields query rows parts payload sums captures`.
 -- @module sonde.capture.answers
 local asking <const> = require "sonde.capture.asking"
 local core <const> = require "sonde.c.core"
@@ -348,6 +348,25 @@ local function payloads(self, opts)
   end
 end
 
+--- The checkpoints with records that a query names, by time.
+-- @function Store:checkpoints
+-- @tparam table q
+-- @treturn {table,...} `checkpoint_id capture_id taken_at reason parts records errors`
+local function checkpoints(self, q)
+  local list, by_id = {}, {}
+  for part in self:parts(q) do
+    local row = by_id[part.checkpoint_id]
+    if row == nil then
+      row = { checkpoint_id = part.checkpoint_id, capture_id = part.capture_id,
+        taken_at = part.taken_at, reason = part.reason, parts = 0, records = 0, errors = 0 }
+      by_id[part.checkpoint_id], list[#list + 1] = row, row
+    end
+    row.parts, row.records = row.parts + 1, row.records + part.records
+    if part.error then row.errors = row.errors + 1 end
+  end
+  return list
+end
+
 -- Methods whose failures of the world are results.
 local METHODS <const> = {
   records = records, profile = profile, groups = groups, payloads = payloads,
@@ -360,6 +379,7 @@ function answers.add_to(class)
   for name, method in pairs(METHODS) do
     class[name] = function(...) return guarded(method, ...) end
   end
+  class.checkpoints = checkpoints
 end
 
 return answers

@@ -354,24 +354,6 @@ function Reading:captures()
   return list
 end
 
---- The checkpoints with records that a query names, by time.
--- @tparam table q
--- @treturn {table,...} `checkpoint_id capture_id taken_at reason parts records errors`
-function Reading:checkpoints(q)
-  local list, by_id = {}, {}
-  for part in self:parts(q) do
-    local row = by_id[part.checkpoint_id]
-    if row == nil then
-      row = { checkpoint_id = part.checkpoint_id, capture_id = part.capture_id,
-        taken_at = part.taken_at, reason = part.reason, parts = 0, records = 0, errors = 0 }
-      by_id[part.checkpoint_id], list[#list + 1] = row, row
-    end
-    row.parts, row.records = row.parts + 1, row.records + part.records
-    if part.error then row.errors = row.errors + 1 end
-  end
-  return list
-end
-
 --- Gives a class of stores these methods.
 -- @tparam table class
 function reading.add_to(class)
