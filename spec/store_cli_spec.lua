@@ -136,6 +136,11 @@ describe("verbs over a store", function()
       local _, status, err = helper.sonde("export", path, "--format", "text")
       assert.are.equal(2, status)
       assert.matches("several kinds: goprof, stacks", err)
+      local none <const> = directory .. "/none.pb.gz"
+      _, status, err = helper.sonde("export", path, "--kind", "goprof", "--last", "1ms", "-o", none)
+      assert.are.equal(1, status)
+      assert.matches("^sonde: " .. path:gsub("%p", "%%%0") .. ": no ", err)
+      assert.is_nil(helper.read(none))
     end)
   end)
 

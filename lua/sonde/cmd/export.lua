@@ -181,6 +181,25 @@ local function writer_of(format, store, question, args)
     module.binary
 end
 
+-- What the store has to say is no failure of the output, which hears of it first.
+local function write_all(store, args, format, env, write)
+  local failure
+  local function checked(out)
+    if write(out) == 0 then
+      errors.raise { message = store.name .. ": nothing found", code = "no_samples",
+        hint = "sonde captures " .. store.name }
+    end
+    return true
+  end
+  local done, raised = pcall(common.write_to, args, format, env, function(out)
+    local written, why = pcall(checked, out)
+    if written then return true end
+    if errors.is_failure(why) and not why.told then failure = why end
+    error(why, 0)
+  end)
+  if not done then error(failure or raised, 0) end
+end
+
 local function run(args, env)
   local format <const> = format_of(args)
   local store <close> = stores.open(args.store, env, "read")
@@ -198,15 +217,7 @@ local function run(args, env)
   if (is_binary or format == "pprof") and env.terminal.out and (args.output or "-") == "-" then
     errors.usage(format .. " is no text for a terminal", "-o FILE")
   end
-  local n = 0
-  common.write_to(args, format, env, function(out)
-    n = write(out)
-    if n == 0 then
-      errors.raise { message = store.name .. ": nothing found", code = "no_samples",
-        hint = "sonde captures " .. store.name }
-    end
-    return true
-  end)
+  write_all(store, args, format, env, write)
 end
 
 return common.verb {
