@@ -181,7 +181,7 @@ sanitize:
 
 # Those of the bindings whose inputs are small: each call costs a collection.
 BINDING_SPECS = $(patsubst %,spec/%_spec.lua,\
-  binding input profile profile_filter filter folded pprof)
+  binding input profile profile_filter filter folded pprof sqlite)
 
 PRELOAD = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) \
   $$($(CC) -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0

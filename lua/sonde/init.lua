@@ -65,6 +65,18 @@ function sonde.profile(opts)
   return require("sonde.c.core").profile_new(opts)
 end
 
+--- Opens a store of captures.
+-- @tparam string target path of an SQLite file, or `clickhouse://HOST:PORT/DATABASE`
+-- @tparam ?table opts `mode` ("read" never makes or changes it) `busy buffer`; see
+--   `sonde.capture.store`
+-- @treturn ?Store `records profile groups trend growth diff payloads captures write …`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function sonde.store(target, opts)
+  return require("sonde.capture.store").open(target, opts)
+end
+
 --- The running process that somebody means.
 -- @param what a pid, a name, or `{ socket = path }`
 -- @treturn ?Target see `sonde.dotnet.target`

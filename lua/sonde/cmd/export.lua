@@ -181,6 +181,14 @@ local function writer_of(format, store, question, args)
     module.binary
 end
 
+-- Dumps hold what a process chose to print; a terminal must not obey it.
+local function harmless(out)
+  return { write = function(self, ...)
+    for _, piece in ipairs { ... } do out:write((piece:gsub("[^\n\t]+", text.printable))) end
+    return self
+  end }
+end
+
 -- What the store has to say is no failure of the output, which hears of it first.
 local function write_all(store, args, format, env, write)
   local failure
@@ -192,7 +200,8 @@ local function write_all(store, args, format, env, write)
     return true
   end
   local done, raised = pcall(common.write_to, args, format, env, function(out)
-    local written, why = pcall(checked, out)
+    local is_shown <const> = format == "text" and env.terminal.out and (args.output or "-") == "-"
+    local written, why = pcall(checked, is_shown and harmless(out) or out)
     if written then return true end
     if errors.is_failure(why) and not why.told then failure = why end
     error(why, 0)
