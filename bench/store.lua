@@ -10,7 +10,7 @@ package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 package.cpath = (os.getenv "SONDE_BUILD" or "build") .. "/lua/?.so;" .. package.cpath
 
 local core <const> = require "sonde.c.core"
-local json <const> = require "sonde.base.json"
+local record_json <const> = require "sonde.capture.record_json"
 local stores <const> = require "sonde.capture.store"
 local uv <const> = require "sonde.base.uv"
 require "sonde.profile"
@@ -115,7 +115,7 @@ local exported <const> = seconds(function()
   local file <close> = assert(io.open(lines_path, "w"))
   file:setvbuf("full", 1 << 20)
   for record in assert(reader:records { kind = "goprof", limit = n // 10 }) do
-    file:write(json.encode(record), "\n")
+    file:write(record_json.encode(record), "\n")
   end
 end)
 print(("records read        a tenth in %.2f s as Lua tables and JSON lines (%.0f MB, %.0f bytes a"

@@ -104,10 +104,16 @@ end
 local function build(types, following)
   require "sonde.profile"
   local profile <const> = core.profile_new { types = types }
+  local known = {}   -- stores share the frames of stacks
   for frames, sums in following do
     local stack = {}
     for i, frame in ipairs(frames) do
-      stack[i] = { name = frame.func, file = frame.file, line = frame.line }
+      local own = known[frame]
+      if own == nil then
+        own = { name = frame.func, file = frame.file, line = frame.line }
+        known[frame] = own
+      end
+      stack[i] = own
     end
     profile:add(stack, sums)
   end
@@ -149,14 +155,22 @@ local function sum_of_goprof(self, q, opts)
       and ("%s: no sample type '%s' (there are %s)"):format(self.name, opts.view,
         table.concat(names, ", ")) or self.name .. ": no profile in this window", "no_samples"
   end
-  local types <const>, slots = by_profile[chosen], {}
-  for i, type in ipairs(types) do slots[i] = type[1] end
+  local types <const> = by_profile[chosen]
+  local slots, pairs_of = {}, {}
+  for _, type in ipairs(types) do
+    -- Parts of other sample types need not be read when one is asked for.
+    if opts.view == nil or type[1] == opts.view then
+      slots[#slots + 1], pairs_of[#pairs_of + 1] = type[1], { type[1], type[2] }
+    end
+  end
+  if opts.view then
+    q.conditions[#q.conditions + 1] = { field = fields.find(q.fields, "sample_type"),
+      values = slots }
+  end
   if #order > 1 then
     q.conditions[#q.conditions + 1] = { field = fields.find(q.fields, "profile"),
       values = { chosen } }
   end
-  local pairs_of = {}
-  for i, type in ipairs(types) do pairs_of[i] = { type[1], type[2] } end
   local profile <const> = build(pairs_of, self:sums(q, "value", slots, "sample_type"))
   local more = #order > 1 and (", profile=%s of %s"):format(chosen, table.concat(order, " ")) or ""
   if types.parts > types.n then

@@ -6,6 +6,7 @@ local errors <const> = require "sonde.base.errors"
 local json <const> = require "sonde.base.json"
 local options <const> = require "sonde.base.options"
 local query <const> = require "sonde.capture.query"
+local record_json <const> = require "sonde.capture.record_json"
 local stores <const> = require "sonde.cmd.stores"
 local text <const> = require "sonde.base.text"
 
@@ -39,9 +40,8 @@ local FORMATS <const> = {}
 function FORMATS.jsonl(store, question, out)
   local n = 0
   for record in common.check(store:records(question)) do
-    if record.frames then record.frames = json.array(record.frames) end
     if n == 0 then record.schema = 1 end
-    out:write(json.encode(record), "\n")
+    out:write(record_json.encode(record), "\n")
     n = n + 1
   end
   return n

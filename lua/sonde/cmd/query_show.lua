@@ -2,6 +2,7 @@
 -- @module sonde.cmd.query_show
 local json <const> = require "sonde.base.json"
 local query <const> = require "sonde.capture.query"
+local record_json <const> = require "sonde.capture.record_json"
 local table_of <const> = require "sonde.base.table"
 local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
@@ -140,18 +141,12 @@ local function write_table(way, following, out)
   return n
 end
 
--- Empty lists stay lists.
-local function as_json(row)
-  if row.frames then row.frames = json.array(row.frames) end
-  return row
-end
-
 local function write_json(following, out)
   local n = 0
   for row in following do
     n = n + 1
     if n == 1 then row.schema = 1 end
-    out:write(json.encode(as_json(row), ORDER), "\n")
+    out:write(record_json.encode(row, ORDER), "\n")
   end
   return n
 end

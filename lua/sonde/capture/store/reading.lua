@@ -88,9 +88,11 @@ end
 local function find_stack(self, id)
   local packed, hash = self:statement("SELECT frames, hash FROM stack WHERE id = ?"):row(id)
   if packed == nil then missing(self, "stack", id) end
-  local frames = {}
+  local frames, unpack = {}, string.unpack
+  local known = self.cache.frame and self.cache.frame.found or {}
   for at = 1, #packed - 3, 4 do
-    frames[#frames + 1] = frame_of(self, (("<I4"):unpack(packed, at)))
+    local number <const> = unpack("<I4", packed, at)
+    frames[#frames + 1] = known[number] or frame_of(self, number)
   end
   return { frames = frames, hash = ("%016x"):format(hash) }
 end
