@@ -214,6 +214,7 @@ build = {
     ["sonde.capture.fields"] = "lua/sonde/capture/fields.lua",
     ["sonde.capture.over_time"] = "lua/sonde/capture/over_time.lua",
     ["sonde.capture.query"] = "lua/sonde/capture/query.lua",
+    ["sonde.capture.record_json"] = "lua/sonde/capture/record_json.lua",
     ["sonde.capture.store.batch"] = "lua/sonde/capture/store/batch.lua",
     ["sonde.capture.store.clickhouse"] = "lua/sonde/capture/store/clickhouse.lua",
     ["sonde.capture.store.clickhouse_keeping"] = "lua/sonde/capture/store/clickhouse_keeping.lua",
