@@ -218,8 +218,9 @@ int run_attach_mark(struct run *r, const struct attach_point *point) {
 
 int run_attach_follow(struct run *r, const struct attach_point *point,
                       int child_at) {
+  /* The record has the numbers of the first space of process ids. */
+  if (r->space.nested) return -EOPNOTSUPP;
   r->child_at = child_at;
-  if (r->space.nested) return -EOPNOTSUPP;   /* the record has others' numbers */
   return attach_role(r, point, ROLE_FOLLOW);
 }
 
