@@ -95,7 +95,7 @@ while [ $i -lt 60 ]; do
 done
 echo "calls %d" >&3; sleep 0.2
 while [ "$(grep -c '^did' %s/ns)" -le $i ]; do sleep 0.1; done
-kill -INT $tool; wait $tool; exec 3>&-; wait $target
+kill -TERM $tool; wait $tool; exec 3>&-; wait $target
 ]]):format(dir, dir, dir, dir, dir, dir, tool, 500, dir, dir, 500 * 1000, CALLS, dir))
   shell("sh %s/run.sh 2>/dev/null", dir)
   local last

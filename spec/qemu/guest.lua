@@ -124,6 +124,7 @@ checks[#checks + 1] = { "what cannot be traced is told", function()
 end }
 
 io.stdout:setvbuf "line"
+print ""   -- what the firmware wrote has no end of line
 for _, check in ipairs(checks) do
   local done, what = pcall(check[2])
   print(("%s %s%s"):format(done and "PASS" or "FAIL", check[1],
