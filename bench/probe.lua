@@ -1,13 +1,14 @@
 --- Measures `sonde probe` against bpftrace in one run: start and stop for 1, 100
 -- and 1,000 functions with the memory that takes, and what a hit costs.
 --
---    lua5.4 bench/probe.lua build/sonde [RUNS]
+--    lua5.4 bench/probe.lua build/sonde [RUNS] [starts|hits]
 --
 -- Both trace the same functions of the same program; turns alternate, figures
 -- are medians with the spread of the middle half. bpftrace needs more than a
 -- minute for 1,000 functions, so it does that once.
-local sonde <const> = assert(arg[1], "usage: bench/probe.lua SONDE [RUNS]")
+local sonde <const> = assert(arg[1], "usage: bench/probe.lua SONDE [RUNS] [PART]")
 local runs <const> = math.tointeger(tonumber(arg[2] or "11"))
+local part <const> = arg[3] or "all"
 local dir <const> = "build/bench"
 local CALLS <const> = 20000
 local FEWER <const> = { [1] = 1, [100] = 3, [1000] = 9 }   -- runs are divided by it
@@ -126,5 +127,9 @@ local function a_hit(mode)
 end
 
 prepare()
-for _, n in ipairs { 1, 100, 1000 } do start_and_stop(n) end
-for _, mode in ipairs(MODES) do a_hit(mode) end
+if part ~= "hits" then
+  for _, n in ipairs { 1, 100, 1000 } do start_and_stop(n) end
+end
+if part ~= "starts" then
+  for _, mode in ipairs(MODES) do a_hit(mode) end
+end
