@@ -94,7 +94,7 @@ return common.verb {
   options = function() return options.join(require("sonde.probe").options, declared) end,
   examples = {
     "sonde probe -b /usr/bin/app -f '^handle_' --latency --stacks",
-    "sonde probe -b libc.so.6 -p app -f '^(malloc|free)$' --duration 5s",
+    "sonde probe -b /lib/x86_64-linux-gnu/libc.so.6 -p app -f '^(malloc|free)$' --duration 5s",
     "sonde probe -p 4242 -f 'Parser::' --latency --by thread",
     "sonde probe -k '^vfs_(read|write)$' --latency --stacks -o reads.svg",
     "sonde probe --tracepoint sched:sched_switch -p app --stacks",
