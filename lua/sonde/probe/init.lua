@@ -47,17 +47,17 @@ probe.options = {
     help = "processes, threads or values to have room for" },
   { name = "max_calls", type = "integer", default = 16384, min = 16, max = 1 << 20,
     help = "calls at the same time to have room for" },
+  { name = "max_hits", type = "size", default = 4 << 20, default_text = "4MiB", min = 1 << 16,
+    max = 1 << 28, help = "memory for single hits that wait to be fetched" },
 }
 
 -- Of the API alone.
 local API_OPTIONS <const> = {
   { name = "hits", type = "boolean", help = "keep single hits for `probe:hits`" },
-  { name = "max_hits", type = "size", default = 4 << 20, min = 1 << 16, max = 1 << 28,
-    help = "bytes of hits that may wait to be fetched" },
 }
 
 --- Starts probes.
--- @tparam table opts see `probe.options`; also `hits`, `max_hits`
+-- @tparam table opts see `probe.options`; also `hits`
 -- @treturn ?Probe see `sonde.probe.session`
 -- @treturn ?string message
 -- @treturn ?string code `empty_pattern no_pattern no_binary not_found permission
