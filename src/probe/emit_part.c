@@ -224,7 +224,8 @@ void part_stacks(struct code *c, const struct emit *e) {
     code_store(c, BPF_W, CODE_FRAME, user, 0);
   }
   else code_store_value(c, BPF_W, CODE_FRAME, user, -ENOENT_);
-  if (e->want->kernel_stacks) {
+  int in_user = e->has_call && !e->in_kernel;   /* the kernel has none there */
+  if (e->want->kernel_stacks && !in_user) {
     stack_id(c, e, 0);
     code_store(c, BPF_W, CODE_FRAME, kernel, 0);
   }
