@@ -14,8 +14,9 @@ local cli = {}
 
 --- The verbs, in the order in which help lists them.
 cli.verbs = { "top", "report", "diff", "convert", "inspect", "events", "ps", "info",
-  "record", "dump", "counters", "core", "perfmap", "doctor", "probe", "cut", "policy", "watch",
-  "captures", "query", "export", "store",
+  "record", "dump", "counters", "core", "perfmap", "doctor", "probe", "cut",
+  "policy", "watch",
+  "capture", "captures", "query", "export", "store",
   "shell", "help", "version" }
 
 -- Signals that end the command: Ctrl-C, a closed terminal, kill.

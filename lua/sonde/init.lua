@@ -98,6 +98,17 @@ function sonde.probe(opts)
   return require("sonde.probe").start(opts)
 end
 
+--- Captures the processes of a tree, checkpoint by checkpoint, into a store.
+-- @tparam ?table opts `root store kinds id service transports addresses`; see
+--   `sonde.capture.options`
+-- @treturn ?Capture with `checkpoint`, `close`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function sonde.capture(opts)
+  return require("sonde.capture").open(opts)
+end
+
 --- What sonde needs of this machine, or of a process, and what is missing.
 -- @tparam ?integer pid
 -- @treturn {table,...} see `sonde.doctor.check`

@@ -42,7 +42,7 @@ local function keep_ring(self, opts)
       if one.name == "record" and one.spec.before and self.facts.runtime == "dotnet" then
         local target, message = require("sonde.targets").open(self.facts.pid)
         if target then
-          self.rings[policy], message = require("sonde.policy.recorder").keep(target, one.spec)
+          self.rings[policy], message = require("sonde.capture.recorder").keep(target, one.spec)
         end
         if message then opts.trouble("ring: " .. message) end
         if self.closed and self.rings[policy] then self.rings[policy].close() end

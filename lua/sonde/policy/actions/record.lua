@@ -45,7 +45,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function record.run(spec, context)
-  return require("sonde.policy.recorder").run(spec, context)
+  return require("sonde.capture.recorder").run(spec, context)
 end
 
 return record

@@ -1,6 +1,6 @@
 --- Records a target for a policy: from now on, or with a ring that was kept
 -- while watching, so that what came before is in it.
--- @module sonde.policy.recorder
+-- @module sonde.capture.recorder
 local recordings <const> = require "sonde.dotnet.recordings"
 
 local recorder = {}
@@ -113,7 +113,7 @@ end
 -- @treturn ?string code
 function recorder.run(spec, context)
   if context.facts.runtime == "go" then
-    return require("sonde.policy.go_recorder").run(spec, context)
+    return require("sonde.capture.go_recorder").run(spec, context)
   end
   local path <const> = context.place(spec.path or context.name ".nettrace")
   local result, message, code

@@ -1,5 +1,5 @@
 --- Records a Go process for a policy: a CPU profile, or another one.
--- @module sonde.policy.go_recorder
+-- @module sonde.capture.go_recorder
 local files <const> = require "sonde.base.files"
 
 local go_recorder = {}

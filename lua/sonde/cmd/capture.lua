@@ -1,0 +1,158 @@
+--- `sonde capture`: what the processes of a tree do, kept in a store.
+-- @module sonde.cmd.capture
+local common <const> = require "sonde.cmd.common"
+local errors <const> = require "sonde.base.errors"
+local json <const> = require "sonde.base.json"
+local loop <const> = require "sonde.base.loop"
+local options <const> = require "sonde.base.options"
+local units <const> = require "sonde.base.units"
+
+local SIGHUP <const>, SIGINT <const>, SIGTERM <const> = 1, 2, 15
+
+local function names_of(text)
+  local names = {}
+  for _, word in ipairs(text) do
+    for name in word:gmatch "[^,%s]+" do names[#names + 1] = name end
+  end
+  return names
+end
+
+local function root_of(args)
+  if args.pid == nil then
+    errors.usage("which process? give -p PID or a name", "sonde ps")
+  end
+  local pid <const> = math.tointeger(tonumber(args.pid))
+  if pid then return pid end
+  return common.check(require("sonde.targets").open(args.pid)).pid
+end
+
+-- Those of the kind's parameters that the command line gave.
+local function params_of(module, args)
+  local params = { kind = module.name, tree = not args.root_only, reason = args.reason,
+    timeout = args.timeout }
+  for _, option in ipairs(module.params or {}) do
+    local value <const> = args[option.name]
+    if value ~= nil and not (type(value) == "table" and #value == 0) then
+      params[option.name] = value
+    end
+  end
+  return params
+end
+
+-- Every checkpoint of the command line, checked before anything is begun.
+local function plan_of(args)
+  local kind <const> = require "sonde.capture.kind"
+  local plan = {}
+  for i, name in ipairs(names_of(args.kind)) do
+    local module, message = kind.get(name)
+    if module == nil then errors.usage("--kind: " .. message) end
+    local params <const> = params_of(module, args)
+    local checked, why = kind.validate(module, params)
+    if checked == nil then errors.usage(why, "sonde help capture") end
+    plan[i] = params
+  end
+  return plan
+end
+
+local function tell(done, args, env)
+  if args.json then
+    env.out:write(json.encode({ schema = 1, checkpoint = done.id, kind = done.kind,
+      parts = done.parts, failed = done.failed, error = done.error },
+      { "schema", "checkpoint", "kind", "parts", "failed", "error" }), "\n")
+    env.out:flush()
+    return
+  end
+  env:say(("checkpoint %s: %s, %d part%s%s"):format(done.id, done.kind, done.parts,
+    done.parts == 1 and "" or "s", done.failed > 0
+      and ("; %d failed, the first: %s"):format(done.failed, done.error) or ""))
+end
+
+local function mark(capture, plan, args, env)
+  for _, params in ipairs(plan) do
+    local given = {}
+    for name, value in pairs(params) do given[name] = value end
+    local done, message, code = capture:checkpoint(given)
+    if done then tell(done, args, env) else env:warn(message, code) end
+  end
+end
+
+-- Checkpoints until there is a reason to end.
+local function run(capture, plan, args, env)
+  local over, why = loop.event(), "the time is over"
+  local release <const> = loop.on_signals({ SIGHUP, SIGINT, SIGTERM }, function()
+    over:set()
+    why = "asked to"
+  end)
+  local deadline <const> = args.duration and loop.after(args.duration)
+  local next_one = loop.now()
+  repeat
+    mark(capture, plan, args, env)
+    if args.every == nil then break end
+    next_one = math.max(next_one + args.every, loop.now())
+    if deadline and next_one > deadline then break end
+    over:wait(next_one)
+    if not capture:is_alive() then why = "the process has ended" end
+  until over:is_set() or not capture:is_alive()
+  release()
+  return why
+end
+
+return common.verb {
+  name = "capture",
+  summary = "keep what the processes of a tree do, checkpoint by checkpoint, in a store",
+  arguments = {},
+  options = function()
+    local list = {
+      { name = "pid", short = "p", type = "string", argname = "PID|NAME",
+        help = "the process whose tree is captured" },
+      { name = "store", type = "string", argname = "FILE",
+        help = "the store ($SONDE_STORE, or captures.db)" },
+      { name = "kind", type = "string", many = true, argname = "KINDS", default = { "stacks" },
+        help = "what is recorded: stacks goprof nettrace process_tree, or a kind of yours;"
+          .. " several with commas" },
+      { name = "every", type = "duration", min = 1000000,
+        help = "a checkpoint again and again, this far apart; one only otherwise" },
+      { name = "duration", type = "duration", min = 1, help = "end after this time" },
+      { name = "root_only", type = "boolean", help = "the process alone, without its tree" },
+      { name = "id", type = "string", help = "go on with the capture of this id" },
+      { name = "service", type = "string", help = "a name to find the capture by" },
+      { name = "reason", type = "string", default = "periodic",
+        help = "why: recorded with each checkpoint" },
+      { name = "timeout", type = "duration", default = 30000000000, default_text = "30s", min = 1,
+        help = "how long a checkpoint may take" },
+      common.json,
+    }
+    local kind <const> = require "sonde.capture.kind"
+    for _, name in ipairs(kind.NAMES) do
+      for _, option in ipairs(kind.get(name).params or {}) do
+        local own = {}
+        for field, value in pairs(option) do own[field] = value end
+        -- The command line says nothing of what it was not given.
+        own.default, own.help = nil, ("%s: %s"):format(name, option.help)
+        if own.name ~= "dump" and own.name ~= "duration" then list = options.join(list, { own }) end
+      end
+    end
+    return list
+  end,
+  examples = {
+    "sonde capture -p 4242 --kind stacks,goprof --every 10s --duration 5m",
+    "sonde capture -p Api --kind nettrace --store incident.db",
+  },
+  run = function(args, env)
+    local plan <const> = plan_of(args)
+    local capture <const> = common.check(require("sonde").capture {
+      root = root_of(args), store = args.store, id = args.id, service = args.service,
+      kinds = names_of(args.kind) })
+    if not args.json then env:say(("capture %s of process %d"):format(capture.id, capture.root)) end
+    local began <const> = loop.now()
+    local why <const> = run(capture, plan, args, env)
+    local done, message, code = capture:close()
+    if not done then env:warn(message, code) end
+    if not args.json then
+      env:say(("%d checkpoints in %s: %s"):format(capture.n, units.duration(loop.now() - began),
+        why), "sonde captures " .. (args.store or ""))
+    end
+    return capture.n > 0 and capture.records > capture.failures and errors.exit.done
+      or errors.exit.empty
+  end,
+}
