@@ -212,7 +212,8 @@ describe("a capture", function()
   end)
 
   it("follows a tree, and notes who has ended", function()
-    local root <close> = dotnet.spawn { "/bin/sh", "-c", "sleep 600 & echo $!; wait; exec sleep 600" }
+    local root <close> = dotnet.spawn { "/bin/sh", "-c",
+      "sleep 600 & echo $!; wait; exec sleep 600" }
     local child <const> = root:line("^%d+$", 10)
     with_capture({ root = root.pid, kinds = { "process_tree" } }, function(capture, directory)
       assert(capture:checkpoint())
