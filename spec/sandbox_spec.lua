@@ -95,10 +95,12 @@ describe("a sandbox", function()
       "('x'):rep(1 << 40)", "(''):rep(1 << 60)", "('x'):rep(1 << 60, '')",
       "('a'):rep(30000):find('.-.-.-b')", "('a'):rep(30000):match('(.*)(.*)(.*)b')",
       "('a'):rep(30000):gsub('.-.-b', '')", "string.gmatch(('a'):rep(30000), '.-.-.-b')",
-      "('a'):rep(1000000):find(('a'):rep(1000) .. 'b', 1, true)",
+      "('a'):rep(500000):find(('a'):rep(1000) .. 'b', 1, true)",
       "('a'):rep(64):find(('a?'):rep(64) .. ('a'):rep(64))", "string.gmatch('aaa', '^a')",
       "table.move({}, 1, 1 << 60, 2)", "table.concat({}, '', 1, 1 << 60)",
       "table.unpack({}, 1, 1 << 30)", "table.move({}, math.mininteger, math.maxinteger, 1)",
+      "('a'):rep(500000):find(('a'):rep(100000) .. 'b')",
+      "('a'):rep(1000):find('[' .. ('bc'):rep(200000) .. ']*d')",
     } do
       local fn <const>, sandbox <const> = load("return function() return " .. text .. " end",
         { time_ns = 10000000000 })
@@ -107,6 +109,47 @@ describe("a sandbox", function()
       assert.is_false(done, text)
       assert.is_nil(sandbox:stopped(), text .. ": " .. message)
       assert.is_true(os.clock() - began < 1, text)
+    end
+  end)
+
+  it("refuses to sort for long, to number without end and to copy more than there is", function()
+    local text <const> = [[local a = ("x"):rep(500000)
+      local b, t = a .. "b", {}
+      for i = 1, 100000 do t[i] = i % 2 == 0 and a or b end ]]
+    local sort <const> = load("return function() " .. text .. " table.sort(t) end")
+    local _, message = pcall(sort)
+    assert.matches("too many values, or too long ones", message)
+    local sorted <const> = load [[return function()
+      local t = { "b", "a", "c" }
+      table.sort(t, function(x, y) return x > y end)
+      return t[1] end]]
+    assert.equal("c", sorted())
+    -- A text of half a megabyte, a hundred thousand times.
+    local copy <const> = load("return function() " .. text .. " return t end")
+    _, message = pcall(copy)
+    assert.matches("texts are too long", message)
+    local value, why = core.sandbox():load(
+      "local t = {} for i = 1, 30 do t = { t, t } end return t", "=p")
+    assert.is_nil(value)
+    assert.matches("too many parts", why)
+  end)
+
+  it("cannot be left by odd comparators, errors, depths and texts", function()
+    for _, body in ipairs {
+      "table.sort({ 3, 1, 2, 5, 4 }, function() return true end)",
+      "local function f() return f() + 1 end f()", "error({ {} })", "error()",
+      "local s = ('x'):rep(100) for i = 1, 300 do s = '(' .. s .. ')' end s:find(s)",
+      "('x'):gsub('x', function() error({}) end)", "string.pack('c1000000000', '')",
+      "string.format('%1000d', 1)", "string.format('%q', {})", "select(1 << 62)",
+      "local function f(s) return s:gsub('.', f) end f('xxxx')",
+      "string.format(('%s'):rep(1000), ('x'):rep(500000))", "utf8.char(-1)", "('').x.y = 1",
+      "string.x = 1; _G.string.find = nil; error(('x'):rep(500000))",
+    } do
+      local fn <const> = load("return function() " .. body .. " end")
+      local began <const> = os.clock()
+      local _, message = pcall(fn)
+      assert.is_true(os.clock() - began < 2, body)
+      assert.is_true(message == nil or #message <= 1000, body)
     end
   end)
 

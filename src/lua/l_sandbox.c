@@ -19,6 +19,9 @@
 /* Instructions between two looks at the budgets: one may copy a megabyte. */
 #define SLICE 100
 
+/* Of a message that goes into logs and states. */
+#define MAX_MESSAGE ((size_t)1000)
+
 #define MAX_ARGUMENTS 16
 #define MAX_RESULTS 16
 
@@ -156,7 +159,7 @@ static void push_message(lua_State *L, lua_State *inner) {
   size_t len;
   if (lua_type(inner, -1) == LUA_TSTRING) {
     const char *text = lua_tolstring(inner, -1, &len);
-    lua_pushlstring(L, text, len);
+    lua_pushlstring(L, text, len < MAX_MESSAGE ? len : MAX_MESSAGE);
     return;
   }
   lua_pushfstring(L, "an error that is a %s",

@@ -8,6 +8,12 @@
 #define MAX_DEPTH 32
 #define MAX_VALUES 200000
 
+/*
+** Bytes of text in all: a table may hold one long text a thousand times, and
+** each time it is another one on the other side.
+*/
+#define MAX_BYTES ((size_t)16 << 20)
+
 /* The registry's table of functions: by number, and their numbers. */
 static const char FUNCTIONS[] = "sonde.sandbox.functions";
 
@@ -15,7 +21,8 @@ struct copy {
   lua_State *to;
   lua_State *from;
   int owner;
-  int left;   /* values that may still be copied */
+  int left;      /* values that may still be copied */
+  size_t room;   /* and bytes of text */
 };
 
 static void copy_value(struct copy *c, int index, int depth);
@@ -73,6 +80,8 @@ static void copy_value(struct copy *c, int index, int depth) {
     case LUA_TNUMBER: copy_number(c, index); break;
     case LUA_TSTRING:
       text = lua_tolstring(c->from, index, &len);
+      if (len > c->room) luaL_error(c->to, "a value's texts are too long");
+      c->room -= len;
       lua_pushlstring(c->to, text, len);
       break;
     case LUA_TTABLE: copy_table(c, index, depth); break;
@@ -84,7 +93,7 @@ static void copy_value(struct copy *c, int index, int depth) {
 }
 
 void sandbox_copy(lua_State *to, lua_State *from, int index, int owner) {
-  struct copy c = {to, from, owner, MAX_VALUES};
+  struct copy c = {to, from, owner, MAX_VALUES, MAX_BYTES};
   luaL_checkstack(to, 4, NULL);
   copy_value(&c, lua_absindex(from, index), 0);
 }
@@ -103,15 +112,18 @@ static void number_function(lua_State *L, int functions) {
   lua_pop(L, 1);
 }
 
-static void number_within(lua_State *L, int index, int functions, int depth) {
+/* A table that is in many places is visited in each: that must have an end. */
+static void number_within(lua_State *L, int index, int functions, int depth,
+                          int *left) {
   if (depth >= MAX_DEPTH)
     luaL_error(L, "a value is nested too deep, or contains itself");
   luaL_checkstack(L, 6, NULL);
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
+    if ((*left)-- <= 0) luaL_error(L, "a value has too many parts");
     if (lua_isfunction(L, -1)) number_function(L, functions);
     else if (lua_istable(L, -1))
-      number_within(L, lua_gettop(L), functions, depth + 1);
+      number_within(L, lua_gettop(L), functions, depth + 1, left);
     lua_pop(L, 1);
   }
 }
@@ -121,14 +133,14 @@ void sandbox_copy_functions(lua_State *inner, int index) {
   lua_newtable(inner);
   lua_pushvalue(inner, -1);
   lua_rawsetp(inner, LUA_REGISTRYINDEX, FUNCTIONS);
-  int functions = lua_gettop(inner);
+  int functions = lua_gettop(inner), left = MAX_VALUES;
   if (lua_isfunction(inner, index)) {
     lua_pushvalue(inner, index);
     number_function(inner, functions);
     lua_pop(inner, 1);
   }
   else if (lua_istable(inner, index))
-    number_within(inner, index, functions, 0);
+    number_within(inner, index, functions, 0, &left);
   lua_pop(inner, 1);
 }
 

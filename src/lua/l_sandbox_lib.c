@@ -11,6 +11,12 @@
 /* Steps of the pattern matcher, or of a loop in C: a few milliseconds. */
 #define MAX_COST 1e7
 #define MAX_COUNT 1000000
+
+/* Patterns up to about this length cost what their repetitions do. */
+#define COMMON_PATTERN 64
+
+/* Bytes that comparing two texts gets through in a step. */
+#define COMPARED_BYTES 16
 #define MAX_STRING ((lua_Integer)1 << 20)
 
 /* Whether a pattern repeats something at this place of it. */
@@ -22,7 +28,8 @@ static int is_repeat(const char *p, size_t i, size_t len) {
 /*
 ** What matching may cost at most. Decision: each repetition may be tried with
 ** every length, and a match without an anchor at every place; few texts cost
-** as much, but those are the ones that hang.
+** as much, but those are the ones that hang. A set or a plain piece may be as
+** long as the pattern, and is gone through at every step.
 */
 static double pattern_cost(const char *p, size_t len, double subject) {
   int is_anchored = len > 0 && p[0] == '^';
@@ -32,7 +39,7 @@ static double pattern_cost(const char *p, size_t len, double subject) {
     else if (p[i] == '?') cost *= 2;
     if (p[i] == '%') i++;
   }
-  return cost + subject;
+  return (cost + subject) * (1 + (double)len / COMMON_PATTERN);
 }
 
 static void check_cost(lua_State *L, int is_plain) {
@@ -89,6 +96,32 @@ static int safe_move(lua_State *L) {
   if (to >= from
       && (lua_Unsigned)to - (lua_Unsigned)from >= (lua_Unsigned)MAX_COUNT)
     return luaL_error(L, "table.move: more than %d values", MAX_COUNT);
+  return call_guarded(L);
+}
+
+/* The longest text among the first values of the table at index 1. */
+static size_t longest_text(lua_State *L, lua_Unsigned n) {
+  size_t longest = 0;
+  for (lua_Unsigned i = 1; i <= n; i++) {
+    if (lua_rawgeti(L, 1, (lua_Integer)i) == LUA_TSTRING
+        && lua_rawlen(L, -1) > longest)
+      longest = lua_rawlen(L, -1);
+    lua_pop(L, 1);
+  }
+  return longest;
+}
+
+/* Without a function of the policy's, no hook looks at how long it takes. */
+static int safe_sort(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_Unsigned n = lua_rawlen(L, 1);
+  if (lua_isnoneornil(L, 2) && n > 1) {
+    double compared = (double)longest_text(L, n) / COMPARED_BYTES + 1;
+    double rounds = 1;
+    for (lua_Unsigned rest = n; rest > 1; rest /= 2) rounds++;
+    if ((double)n * rounds * compared > MAX_COST)
+      return luaL_error(L, "table.sort: too many values, or too long ones");
+  }
   return call_guarded(L);
 }
 
@@ -196,7 +229,9 @@ static void open_string(lua_State *L) {
 }
 
 static void open_table(lua_State *L) {
-  static const struct guard guards[] = {{"move", safe_move}, {NULL, NULL}};
+  static const struct guard guards[] = {
+    {"move", safe_move}, {"sort", safe_sort}, {NULL, NULL}
+  };
   luaL_requiref(L, "table", luaopen_table, 0);
   put_guards(L, guards);
 }

@@ -19,11 +19,17 @@ local DIRECTORY <const> = "sonde-artifacts"
 local function load_all(args)
   local policy <const> = require "sonde.policy"
   local set <const> = require("sonde.cmd.policy_args").of(args)
-  local list = {}
+  local list, by_name = {}, {}
   for i, word in ipairs(args.policies) do
     local loaded, message, code = policy.load(word, { trust = args.trust, args = set })
     if loaded == nil then return nil, message, code end
-    list[i] = loaded
+    local other <const> = by_name[loaded.name]
+    -- Artifacts and counts are kept by the name.
+    if other then
+      return nil, ("two policies are called '%s': %s and %s"):format(loaded.name, other.path,
+        loaded.path), "malformed"
+    end
+    list[i], by_name[loaded.name] = loaded, loaded
   end
   return list
 end

@@ -3,6 +3,7 @@
 -- watching and replaying run the same code. Each target's samples come in the
 -- order of time; one that comes late is counted and left out.
 -- @module sonde.policy.engine
+local errors <const> = require "sonde.base.errors"
 local limits <const> = require "sonde.policy.limits"
 local targets <const> = require "sonde.policy.targets"
 local trigger <const> = require "sonde.policy.trigger"
@@ -42,10 +43,12 @@ local function say(self, target, rule, time, fired, reason)
     key = target.key }
 end
 
--- Calls a part of a policy that may be its writer's function.
+-- Calls a part of a policy: it may be its writer's function, or a pattern that
+-- takes too long on a text that somebody else wrote.
 local function guarded(self, policy, fn, ...)
   local done <const>, first <const>, second <const> = pcall(fn, ...)
   if done then return first, second end
+  if errors.is_failure(first) then return self.fails(policy, first.message) end
   if type(first) == "string" and first:find("interrupted!", 1, true) then error(first, 0) end
   self.fails(policy, tostring(first))
 end
@@ -65,10 +68,12 @@ end
 local function shared_by_name(self, policy, name)
   local of_policy <const> = self.shared[policy] or {}
   self.shared[policy] = of_policy
+  local key <const> = "name:" .. name
+  local kept <const> = self.saved[policy.name]
   local one <const> = of_policy[name] or { instance = trigger.new(policy.trigger),
-    account = limits.account(policy.limits) }
+    account = limits.account(policy.limits, kept and kept[key]) }
   of_policy[name] = one
-  return one.instance, one.account
+  return one.instance, one.account, key
 end
 
 local function add_rule(self, target, policy, time)
@@ -82,10 +87,11 @@ local function add_rule(self, target, policy, time)
   end
   local kept <const> = self.saved[policy.name]
   if policy.per == "name" then
-    rule.instance, rule.account = shared_by_name(self, policy, target.facts.name)
+    rule.instance, rule.account, rule.saved_as = shared_by_name(self, policy, target.facts.name)
   else
     rule.instance = trigger.new(policy.trigger)
     rule.account = limits.account(policy.limits, kept and kept[target.key])
+    rule.saved_as = target.key
   end
   target.rules[#target.rules + 1] = rule
   subscribe(target, rule)
@@ -142,16 +148,12 @@ local function conclude(self, target, rule, time, outcome, why)
   end
 end
 
--- A function of a policy that failed stops that policy and no other.
+-- A policy that failed is stopped, and no other.
 local function step(self, target, rule, time, method, ...)
   if rule.policy.stopped then return end
   local instance <const> = rule.instance
-  local outcome, why
-  if rule.policy.calls then
-    outcome, why = guarded(self, rule.policy, instance[method], instance, time, ...)
-  else
-    outcome, why = instance[method](instance, time, ...)
-  end
+  local outcome <const>, why <const> = guarded(self, rule.policy, instance[method], instance, time,
+    ...)
   if outcome then conclude(self, target, rule, time, outcome, why) end
 end
 
@@ -218,19 +220,23 @@ local function conclude_all(self, target)
   end
 end
 
---- A target is gone. Of a recorded one it is told how near it was.
+-- Firings that are to be remembered for as long as there is whom they are about.
+local function keep(self, rule)
+  local saved <const> = self.saved[rule.policy.name] or {}
+  self.saved[rule.policy.name] = saved
+  if rule.fired > 0 then saved[rule.saved_as] = rule.account:save() end
+  return saved
+end
+
+--- A target is gone: its process has ended, and none has its key again. Of a
+-- recorded one it is told how near it was.
 -- @tparam string key
 function Engine:remove(key)
   local target <const> = self.targets[key]
   if target == nil then return end
   if self.is_recorded then conclude_all(self, target) else end_round(self, target) end
   self.targets[key] = nil
-  for _, rule in ipairs(target.rules) do
-    local saved <const> = self.saved[rule.policy.name] or {}
-    self.saved[rule.policy.name] = saved
-    -- It may come back: a restart of ours is not one of the target.
-    if rule.fired > 0 then saved[key] = rule.account:save() end
-  end
+  for _, rule in ipairs(target.rules) do keep(self, rule)[key] = nil end
 end
 
 --- The end: every target is told of once more, with how near it was.
@@ -265,12 +271,19 @@ function Engine:save()
     self.saved[policy.name] = saved
     saved.all = self.accounts[policy]:save()
   end
-  for key, target in pairs(self.targets) do
-    for _, rule in ipairs(target.rules) do
-      if rule.fired > 0 then self.saved[rule.policy.name][key] = rule.account:save() end
-    end
+  for _, target in pairs(self.targets) do
+    for _, rule in ipairs(target.rules) do keep(self, rule) end
   end
   return self.saved
+end
+
+--- Forgets what was saved of targets that are not here.
+function Engine:forget_gone()
+  for _, saved in pairs(self.saved) do
+    for key in pairs(saved) do
+      if key:find "^%d" and self.targets[key] == nil then saved[key] = nil end
+    end
+  end
 end
 
 return engine

@@ -37,6 +37,7 @@ local function scan_quiet(text)
   local h1, m1, h2, m2 = text:match("^(%d%d?):(%d%d)%-(%d%d?):(%d%d)$")
   h1, m1, h2, m2 = tonumber(h1), tonumber(m1), tonumber(h2), tonumber(m2)
   if h1 == nil or h1 > 23 or h2 > 24 or m1 > 59 or m2 > 59 then return nil end
+  if h1 == h2 and m1 == m2 or h2 == 24 and m2 > 0 then return nil end
   return { from = h1 * 60 + m1, to = h2 * 60 + m2 }
 end
 
@@ -109,13 +110,20 @@ local function is_quiet(hours, minute)
   return minute >= hours.from or minute < hours.to
 end
 
+-- Firings of times to come are of a clock that was put back since.
+local function latest(self, time)
+  local times <const> = self.times
+  while #times > 0 and times[#times] > time do table.remove(times) end
+  return times[#times]
+end
+
 --- May a target fire now?
 -- @tparam integer time nanoseconds
 -- @treturn boolean
 -- @treturn ?string why not
 function Account:allows(time)
   local spec <const> = self.spec
-  local last <const> = self.times[#self.times]
+  local last <const> = latest(self, time)
   if last == nil then return true end
   if spec.once then return false, "it fires once for each process, and did" end
   if time - last < spec.cooldown then

@@ -1,6 +1,7 @@
 --- Which processes a policy is about.
 -- @module sonde.policy.targets
 local check <const> = require "sonde.policy.check"
+local options <const> = require "sonde.base.options"
 local pattern <const> = require "sonde.base.pattern"
 local words <const> = require "sonde.policy.words"
 
@@ -59,8 +60,13 @@ local function check_environment(given, where, problems)
       problems:add(where .. ".environment", "must give a pattern for each name of a variable")
       return rows
     end
-    rows[#rows + 1] = { name = name, source = source,
-      matches = pattern.matcher(source, where .. ".environment") }
+    local good <const>, message <const> = options.value({ type = "pattern" }, source)
+    if good then
+      rows[#rows + 1] = { name = name, source = source,
+        matches = pattern.matcher(source, where .. ".environment") }
+    else
+      problems:add(("%s.environment.%s"):format(where, name), message, name)
+    end
   end
   table.sort(rows, function(a, b) return a.name < b.name end)
   return rows

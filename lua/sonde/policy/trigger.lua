@@ -9,6 +9,9 @@ local options <const> = require "sonde.base.options"
 
 local trigger = {}
 
+-- In one policy. Each is an object in each target.
+local MOST <const> = 100
+
 local kinds
 
 local function load_kinds()
@@ -61,6 +64,13 @@ function trigger.check(given, where, problems, policy)
   end
   if type(given) ~= "table" then
     problems:add(where, ("must be a table or a function, not a %s"):format(type(given)))
+    return nil
+  end
+  policy.n_triggers = (policy.n_triggers or 0) + 1
+  if policy.n_triggers > MOST then
+    if policy.n_triggers == MOST + 1 then
+      problems:add(where, ("is one of more than %d triggers"):format(MOST))
+    end
     return nil
   end
   local kind <const> = kind_of(given, where, problems)

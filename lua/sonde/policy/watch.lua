@@ -31,6 +31,12 @@ local function unix_ns()
   return seconds * SECOND + micros * 1000
 end
 
+-- Time that only goes on: a clock that is put back or forth moves what is due by
+-- the clock, and neither the samples nor the cooldowns.
+local function steady_ns(self)
+  return self.began + (loop.now() - self.began_steady)
+end
+
 -- How many targets a policy acts for.
 local function n_acting(self, policy)
   local n = 0
@@ -59,10 +65,10 @@ end
 
 local function run_actions(self, firing, id)
   local known <const> = self.attached[firing.key]
+  local _ <close> = setmetatable({}, { __close = function() self.acting[id] = nil end })
   local done, message, code = act.run(firing, { folder = folder_of(self, firing.policy),
     ring = known and known.attachment and known.attachment.rings[firing.policy],
     say = function(text) self.say { kind = "log", firing = firing, text = text } end })
-  self.acting[id] = nil
   self.say { kind = "acted", firing = firing, results = done.results, removed = done.removed,
     message = message, code = code }
 end
@@ -72,7 +78,7 @@ local function decided(self, decision)
   local known <const> = self.attached[decision.key]
   local firing <const> = { policy = decision.policy, pid = decision.pid, start = decision.start,
     name = decision.name, reason = decision.reason, fired = decision.fired, key = decision.key,
-    at = decision.time // SECOND, facts = known and known.facts or {} }
+    at = (decision.time + self.clock.wall_offset) // SECOND, facts = known and known.facts or {} }
   if not decision.fired then return self.say { kind = "not", firing = firing } end
   self.n_fired = self.n_fired + 1
   self.changed = true
@@ -84,7 +90,7 @@ end
 
 local function new_engine(self)
   return engine.new {
-    policies = self.policies, clock = { wall_offset = 0, is_local = true }, saved = self.saved,
+    policies = self.policies, clock = self.clock, saved = self.saved,
     tell = function(decision) decided(self, decision) end,
     may_act = function(policy, key) return may_act(self, policy, key) end,
     fails = function(policy, message)
@@ -107,6 +113,7 @@ function watch.new(opts)
     directory = opts.directory, say = opts.say, saved = opts.saved or {}, record = opts.record,
     attached = {}, acting = {}, folders = {}, n_fired = 0, is_first = true,
     interval = interval_of(opts.policies), ended = loop.event(), began = unix_ns(),
+    began_steady = loop.now(), clock = { wall_offset = 0, is_local = true },
   }, Watch)
   self.engine = new_engine(self)
   return self
@@ -175,7 +182,8 @@ end
 -- The time of a round: that for which it was planned, unless it is far from it,
 -- so that ten rounds of a second are ten seconds, however late each began.
 local function round_time(self)
-  local now <const>, planned <const> = unix_ns(), (self.time or 0) + self.interval
+  local now <const>, planned <const> = steady_ns(self), (self.time or 0) + self.interval
+  self.clock.wall_offset = unix_ns() - now
   return math.abs(now - planned) < self.interval // 2 and planned or now
 end
 
@@ -237,7 +245,7 @@ function Watch:reload(policies)
   self.saved = self.engine:save()
   self.policies, self.interval = policies, interval_of(policies)
   self.engine = new_engine(self)
-  self.time = unix_ns()
+  self.time = steady_ns(self)
   for _, known in pairs(self.attached) do
     if known.attachment then known.attachment:close() end
     known.attachment, known.feed = nil, nil
@@ -248,6 +256,7 @@ end
 --- What has to be remembered over a restart.
 -- @treturn table plain
 function Watch:save()
+  if not self.is_first then self.engine:forget_gone() end   -- who is here is known
   return self.engine:save()
 end
 

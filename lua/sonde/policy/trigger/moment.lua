@@ -86,11 +86,25 @@ local function minute_of(clock, time)
   return (time + clock.wall_offset) // MINUTE
 end
 
+local function date_of(clock, minute)
+  return os.date(clock.is_local and "*t" or "!*t", minute * 60)
+end
+
+-- Once a day, when the clock passes the time. On the day on which an hour is left
+-- out that is the hour's end; when an hour comes twice the first one counts.
+local function is_first_of_day(self, clock, minute)
+  local spec <const> = self.spec
+  local date <const>, before <const> = date_of(clock, minute), date_of(clock, minute - 1)
+  local at <const> = spec.hour * 60 + spec.minute
+  if date.hour * 60 + date.min < at or self.day == date.yday then return false end
+  if before.yday == date.yday and before.hour * 60 + before.min >= at then return false end
+  self.day = date.yday
+  return true
+end
+
 -- Whether a minute of the wall clock is one of those asked for.
 local function is_due(spec, clock, minute)
-  local date <const> = os.date(clock.is_local and "*t" or "!*t", minute * 60)
-  if spec.sets then return is_cron(spec.sets, date) end
-  return date.hour == spec.hour and date.min == spec.minute
+  return is_cron(spec.sets, date_of(clock, minute))
 end
 
 local function tick_every(self, time)
@@ -112,7 +126,9 @@ function Instance:tick(time, clock)
   local from <const> = self.minute and math.max(self.minute + 1, minute - LATEST_MINUTES) or minute
   self.minute = minute
   for each = from, minute do
-    if is_due(self.spec, clock, each) then
+    local due <const> = self.spec.daily and is_first_of_day(self, clock, each)
+      or self.spec.sets and is_due(self.spec, clock, each)
+    if due then
       return "fires", "it is " .. os.date(clock.is_local and "%H:%M" or "!%H:%M", each * 60)
     end
   end
