@@ -21,7 +21,8 @@ end
 -- Where the clock goes from 01:59 to 03:00 on 2026-03-29, and from 02:59 back to
 -- 02:00 on 2026-10-25.
 local function daily_firings(zone, first, last)
-  local text <const> = ([[local policy, engine = require "sonde.policy", require "sonde.policy.engine"
+  local text <const> = ([[local policy = require "sonde.policy"
+    local engine = require "sonde.policy.engine"
     local one = assert(policy.compile(
       'return { summary = "s", trigger = { daily = "02:30" } }', "p"))
     local decide = engine.new { policies = { one }, clock = { wall_offset = 0, is_local = true },
