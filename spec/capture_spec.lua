@@ -11,17 +11,17 @@ if not pcall(require, "sonde.c.sqlite") then
   return
 end
 
-local GO_DUMP <const> = [[
+local GO_DUMP <const> = ([[
 goroutine 1 [chan receive, 5 minutes]:
 main.main()
-	/src/main.go:12 +0x1d
+    /src/main.go:12 +0x1d
 
 goroutine 7 [select, locked to thread]:
 main.worker(0xc000012345)
-	/src/main.go:40 +0x25
+    /src/main.go:40 +0x25
 created by main.start in goroutine 1
-	/src/main.go:33 +0x9e
-]]
+    /src/main.go:33 +0x9e
+]]):gsub("\n    /", "\n\t/")
 
 -- A transport of a spec's own.
 local function fake(name, fields)
