@@ -318,13 +318,18 @@ describe("the HTML page", function()
 end)
 
 describe("many pauses of the collector", function()
+  local made <const> = require "spec.support.made_trace"
   local page <const> = require "sonde.dotnet.page"
-  local trace <const> = assert(sonde.open(helper.data "demo.nettrace"))
   local function marks(n)
-    local pauses = {}
-    for i = 1, n do pauses[i] = { start_ns = i * 1000, end_ns = i * 1000 + 100, gc = 1 } end
-    trace.lists.pauses = pauses
-    trace.lists.gcs = { { generation = 2, type = "blocking", reason = "induced" } }
+    local events = {}
+    for i = 1, n do
+      local at <const> = i * 1000
+      events[#events + 1] = { at, made.suspend(i) }
+      events[#events + 1] = { at + 10, made.gc_start(i, 2, 1) }
+      events[#events + 1] = { at + 90, made.gc_end(i, 2) }
+      events[#events + 1] = { at + 100, made.restarted() }
+    end
+    local trace <close> = assert(sonde.open { bytes = made.trace(events), name = "made" })
     return page.of(trace).tracks[1].rows
   end
 

@@ -38,4 +38,30 @@ describe("runs of samples", function()
     assert.equal("unavailable", code)
     assert.has_error(function() core.trace { timeline = "some" } end)
   end)
+
+  it("of short times are joined when they are too many, and no time is lost", function()
+    local made <const> = require "spec.support.made_trace"
+    local events = {}
+    for i = 1, 132000 do
+      for thread = 1, 2 do
+        events[#events + 1] = { i * 1000000, made.sample(i % 2 == 0), thread = thread }
+      end
+    end
+    local trace <close> = assert(sonde.open({ bytes = made.trace(events), name = "made" },
+      { timeline = true, runs = true }))
+    local runs <const> = assert(trace:timeline { runs = true })
+    assert(#runs > 1000 and #runs < 200000)
+    local sums, ends = { 0, 0 }, { 0, 0 }
+    for time, weight, _, _, thread in runs:each() do
+      assert(time >= ends[thread])
+      sums[thread], ends[thread] = sums[thread] + weight, time + weight
+    end
+    assert.same({ 132000000000, 132000000000 }, sums)
+    local pieces = {}
+    require("sonde.report.html").write(trace, {}, { write = function(_, text)
+      pieces[#pieces + 1] = text
+      return true
+    end })
+    assert.matches("<html", table.concat(pieces))
+  end)
 end)

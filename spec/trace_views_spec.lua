@@ -23,6 +23,22 @@ describe("a view of a trace", function()
     assert.matches("counted by type", profile:info().comments[1])
   end)
 
+  it("has allocations by the name that each has, whatever came before", function()
+    local made <const> = require "spec.support.made_trace"
+    local events, want, long = {}, {}, ("Long"):rep(60)
+    for i = 1, 600 do
+      local name = ({ "Demo.A", "Demo.AB", "", long .. "1", long .. "2" })[i % 5 + 1]
+      events[i] = { i * 1000, made.allocated(i % 3 + 1, name, i) }
+      want[name] = (want[name] or 0) + i
+    end
+    local trace <close> = assert(sonde.open { bytes = made.trace(events), name = "made" })
+    local rows = {}
+    for _, row in ipairs(trace:profile { view = "alloc" }:top { label = "type" }) do
+      rows[row.name] = row.flat
+    end
+    assert.same(want, rows)
+  end)
+
   it("has what was started as its main mapping", function()
     for _, view in ipairs { "wall", "managed" } do
       local mappings <const> = demo:profile { view = view }:mappings()

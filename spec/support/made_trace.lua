@@ -32,17 +32,21 @@ local function blob(id, number, time, payload, thread)
     thread or 7, 0xffffffff, 0, time, "", "", payload))
 end
 
-local function define(id, event, version)
-  return blob(0, 0, 0, string.pack("<i4", id) .. utf16(RUNTIME) .. string.pack("<i4", event)
-    .. utf16 "" .. string.pack("<i8i4i4i4", 0, version, 4, 0))
+local function define(id, kind)
+  return blob(0, 0, 0, string.pack("<i4", id) .. utf16(kind.provider or RUNTIME)
+    .. string.pack("<i4", kind.id) .. utf16 ""
+    .. string.pack("<i8i4i4i4", 0, kind.version, 4, 0))
 end
 
 local HEADER <const> = string.pack("<I2I2i8i8", 20, 0, 0, 0)
 
+-- A reader takes no block of more than 16 MiB.
+local MOST_IN_A_BLOCK <const> = 50000
+
 --- A trace of events `{ time_ns, { id, version, payload }, lost }`; `lost` are
 -- so many events that the runtime dropped before. `thread` says which wrote it.
 function made.trace(events)
-  local definitions, blobs, ids = { HEADER }, { HEADER }, {}
+  local definitions, blobs, ids = { HEADER }, {}, {}
   local n, number = 0, 0
   for _, event in ipairs(events) do
     local kind <const> = event[2]
@@ -50,14 +54,17 @@ function made.trace(events)
     if ids[key] == nil then
       n = n + 1
       ids[key] = n
-      definitions[#definitions + 1] = define(n, kind.id, kind.version)
+      definitions[#definitions + 1] = define(n, kind)
     end
     number = number + 1 + (event[3] or 0)
     blobs[#blobs + 1] = blob(ids[key], number, event[1], kind.payload, event.thread)
   end
   local bytes = HEAD .. TRACE
   bytes = bytes .. block(bytes, "MetadataBlock", table.concat(definitions))
-  bytes = bytes .. block(bytes, "EventBlock", table.concat(blobs))
+  for first = 1, math.max(1, #blobs), MOST_IN_A_BLOCK do
+    local last <const> = math.min(#blobs, first + MOST_IN_A_BLOCK - 1)
+    bytes = bytes .. block(bytes, "EventBlock", HEADER .. table.concat(blobs, "", first, last))
+  end
   return bytes .. "\1"
 end
 
@@ -77,6 +84,21 @@ function made.objects(type_id, count, bytes)
   return { id = 20, version = 0,
     payload = string.pack("<I8I8I4I8I2", 0x1000, type_id, count, bytes, 0) }
 end
+
+--- An allocation (AllocationTick) of so many bytes, of an object as large.
+function made.allocated(type_id, name, bytes)
+  return { id = 10, version = 3, payload = string.pack("<I4I4I2I8I8", bytes, 0, 0, bytes, type_id)
+    .. utf16(name) .. string.pack("<I4I8I8", 0, 0, bytes) }
+end
+
+--- What the sampler says of a thread: that it runs managed code, or other.
+local SAMPLES <const> = {}
+for i, managed in ipairs { true, false } do
+  SAMPLES[managed] = { id = 0, version = 0, provider = "Microsoft-DotNETCore-SampleProfiler",
+    payload = string.pack("<I4", 3 - i) }
+end
+
+function made.sample(managed) return SAMPLES[managed] end
 
 --- BulkType: `types` are lists of id and name.
 function made.bulk_type(types)

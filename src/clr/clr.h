@@ -84,6 +84,19 @@ struct type_name {
   uint64_t id;
 };
 
+/*
+** A type's name as its last allocation had it: allocations are most events of
+** many traces, and of few types.
+*/
+#define NAME_MEMOS 64
+#define NAME_MEMO_BYTES 240
+
+struct name_memo {
+  uint32_t name;            /* string id; 0 free */
+  uint32_t size;            /* bytes, with the zero at the end */
+  uint8_t utf16[NAME_MEMO_BYTES];
+};
+
 enum rundown { RUNDOWN_NONE, RUNDOWN_PARTIAL, RUNDOWN_COMPLETE };
 
 struct il_point {
@@ -140,6 +153,7 @@ struct clr {
   struct rows objects;              /* the same, of counted objects */
   struct type_name *type_names;     uint32_t type_names_cap, n_type_names;
   struct pages type_by_id;
+  struct name_memo name_memos[NAME_MEMOS];   /* by the type's id */
   uint64_t ticks_without_size;      /* of AllocationTick before version 4 */
   struct rows exceptions;           /* count */
   struct exception_type *exception_types;

@@ -22,6 +22,9 @@ void on_universal_event(struct clr *c, const struct nt_event *e);
 */
 uint32_t events_text(struct clr *c, struct cursor *p);
 
+/* The same of a type's name, which is mostly the last one with its id. */
+uint32_t events_type_name(struct clr *c, struct cursor *p, uint64_t type_id);
+
 /* The event's actor, stack as of now and process; 0 when memory is refused. */
 struct scene {
   uint32_t actor, stack, process;

@@ -90,6 +90,29 @@ void gcs_heap(struct gcs *g, const struct heap_stats *stats) {
   }
 }
 
+static uint32_t at_most(uint32_t n, uint32_t most) {
+  return n < most ? n : most;
+}
+
+struct gc_sums gcs_sums(const struct gcs *g) {
+  struct gc_sums sums;
+  memset(&sums, 0, sizeof sums);
+  for (uint32_t i = 0; i < g->count; i++) {
+    const struct gc *row = &g->rows[i];
+    uint32_t reason = at_most(row->reason, GC_REASONS - 1);
+    uint32_t generation = at_most(row->generation, GC_GENERATIONS - 1);
+    struct gc_sum *sum = &sums.by[reason][generation];
+    sum->count++;
+    time_add(&sum->pause_ns, row->pause_ns);
+  }
+  for (uint32_t i = 0; i < g->n_pauses; i++) {
+    int64_t length = time_between(g->pauses[i].start, g->pauses[i].end);
+    time_add(&sums.pause_ns, length);
+    if (length > sums.longest_ns) sums.longest_ns = length;
+  }
+  return sums;
+}
+
 static const char *const REASONS[] = {
   "small object allocation", "induced", "low memory", "empty",
   "large object allocation", "out of space (small objects)",

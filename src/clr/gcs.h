@@ -42,6 +42,21 @@ struct gcs {
   struct rows by_stack;        /* pauses, nanoseconds; detail: see gc_detail */
 };
 
+/* Reasons that the runtime has names for are fewer; the last is all others. */
+#define GC_REASONS 16
+#define GC_GENERATIONS 3       /* the last: 2 and above */
+
+struct gc_sum {
+  uint64_t count;
+  int64_t pause_ns;
+};
+
+/* Sums over all collections and pauses. */
+struct gc_sums {
+  struct gc_sum by[GC_REASONS][GC_GENERATIONS];
+  int64_t pause_ns, longest_ns;   /* of pauses, whatever they belong to */
+};
+
 /* A row's detail: generation and reason, each + 1, so that 0 is unknown. */
 static inline uint32_t gc_detail(const struct gc *gc) {
   return (gc->generation + 1) << 16 | ((gc->reason + 1) & 0xFFFF);
@@ -56,6 +71,8 @@ int gcs_end(struct gcs *g, uint32_t number, int64_t now);
 int gcs_pause(struct gcs *g, uint32_t actor, const struct waiting *suspend,
               int64_t now);
 void gcs_heap(struct gcs *g, const struct heap_stats *stats);
+
+struct gc_sums gcs_sums(const struct gcs *g);
 
 /* What a reason and a type mean; "" for an unknown one. */
 const char *gc_reason(uint32_t reason);

@@ -17,8 +17,8 @@ void on_allocation_tick(struct clr *c, const struct nt_event *e) {
   cur_skip(&p, 4);   /* kind */
   cur_skip(&p, 2);   /* which runtime of the process */
   if (e->version >= 2) amount = cur_u64(&p);
-  cur_ptr(&p, pointer);   /* type */
-  uint32_t type = events_text(c, &p);
+  uint64_t type_id = cur_ptr(&p, pointer);
+  uint32_t type = events_type_name(c, &p, type_id);
   cur_skip(&p, 4);   /* heap */
   cur_ptr(&p, pointer);   /* object */
   uint64_t size = cur_u64(&p);
@@ -48,8 +48,8 @@ void on_allocation_sampled(struct clr *c, const struct nt_event *e) {
   struct cursor p = events_payload(e);
   cur_skip(&p, 4);   /* kind */
   cur_skip(&p, 2);   /* which runtime of the process */
-  cur_ptr(&p, pointer);   /* type */
-  uint32_t type = events_text(c, &p);
+  uint64_t type_id = cur_ptr(&p, pointer);
+  uint32_t type = events_type_name(c, &p, type_id);
   cur_ptr(&p, pointer);   /* object */
   uint64_t size = cur_u64(&p);
   struct scene scene;

@@ -7,6 +7,7 @@ void sampler_init(struct sampler *s, struct budget *budget,
   memset(s, 0, sizeof *s);
   s->budget = budget;
   s->actors = actors;
+  s->thin_at = SAMPLER_RUNS;
   rows_init(&s->rows, budget);
   median_init(&s->periods, budget);
 }
@@ -65,12 +66,27 @@ static int64_t period_ns(const struct sampler *s, int64_t ticks) {
   return period > 0 ? period : 0;
 }
 
+#define NO_LINE UINT32_MAX
+
+/* Between two passes, when no sample waits for its weight. */
+static int thin_timeline(struct sampler *s) {
+  if (!s->joins || s->timeline->count < s->thin_at) return 0;
+  if (timeline_thin(s->timeline, s->actors->count, SAMPLER_RUNS / 2) != 0)
+    return -1;
+  for (uint32_t i = 0; i < s->actors->count; i++)
+    s->actors->rows[i].last_line = NO_LINE;
+  /* Very many threads leave more rows than that. */
+  if (s->timeline->count > s->thin_at / 2) s->thin_at = 2 * s->timeline->count;
+  return 0;
+}
+
 static int next_pass(struct sampler *s, const struct sample *first) {
   if (s->pass > 0) {
     int64_t period = period_ns(s, first->ticks);
     charge(s, period);
     note_gap(s, s->pass_since, period);
-    if (median_add(&s->periods, period) != 0) return -1;
+    if (median_add(&s->periods, period) != 0 || thin_timeline(s) != 0)
+      return -1;
   }
   s->pass++;
   s->passes++;
@@ -95,8 +111,6 @@ static uint32_t row_of(struct sampler *s, const struct sample *sample,
   who->last_type = sample->type;
   return who->last_row;
 }
-
-#define NO_LINE UINT32_MAX
 
 /* A new row of the timeline; NO_LINE when memory was refused. */
 static uint32_t add_line(struct sampler *s, const struct sample *sample) {

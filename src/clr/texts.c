@@ -49,3 +49,27 @@ uint32_t events_text(struct clr *c, struct cursor *p) {
   c->refused = 1;
   return 0;
 }
+
+/* Only a text that ends in the payload is all there is to compare. */
+static int is_whole(const uint8_t *text, size_t size) {
+  return size >= 2 && size <= NAME_MEMO_BYTES && text[size - 1] == 0
+         && text[size - 2] == 0;
+}
+
+uint32_t events_type_name(struct clr *c, struct cursor *p,
+                          uint64_t type_id) {
+  struct name_memo *memo = &c->name_memos[hash_mix(type_id, 0) % NAME_MEMOS];
+  const uint8_t *text = p->at;
+  if (memo->name != 0 && memo->size <= cur_left(p)
+      && memcmp(text, memo->utf16, memo->size) == 0) {
+    p->at += memo->size;
+    return memo->name;
+  }
+  uint32_t name = events_text(c, p);
+  size_t size = (size_t)(p->at - text);
+  if (name == 0 || !is_whole(text, size)) return name;
+  memo->name = name;
+  memo->size = (uint32_t)size;
+  memcpy(memo->utf16, text, size);
+  return name;
+}

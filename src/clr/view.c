@@ -409,6 +409,7 @@ static int copy_threads(struct builder *b, struct timeline *out) {
 static int copy_timeline(struct builder *b, struct timeline *out) {
   const struct timeline *in = clr_samples(b->clr);
   if (copy_threads(b, out) != 0) return -1;
+  out->quantum_ns = in->quantum_ns;
   for (uint32_t i = 0; i < in->count; i++) {
     struct timeline_row row = timeline_at(in, i);
     row.stack = builder_stack(b, row.stack);

@@ -180,6 +180,73 @@ static int trace_pauses(lua_State *L) {
   return 1;
 }
 
+/***
+Sums over all collections, of any number of them.
+@function trace:gc_sums
+@treturn table a list of `reason_code` (15: 15 and above), `generation` (2: 2
+and above), `n`, `pause_ns`; with `n`, `pauses` (how many), `pause_ns` and
+`longest_ns` of all
+*/
+static int trace_gc_sums(lua_State *L) {
+  const struct gcs *g = &trace_check_finished(L)->clr.gcs;
+  struct gc_sums sums = gcs_sums(g);
+  uint64_t n = 0;
+  lua_createtable(L, 4, 4);
+  aux_set_integer(L, "n", g->count);
+  aux_set_integer(L, "pauses", g->n_pauses);
+  aux_set_integer(L, "pause_ns", sums.pause_ns);
+  aux_set_integer(L, "longest_ns", sums.longest_ns);
+  for (uint32_t i = 0; i < GC_REASONS * GC_GENERATIONS; i++) {
+    const struct gc_sum *sum = &sums.by[i / GC_GENERATIONS][i % GC_GENERATIONS];
+    if (sum->count == 0) continue;
+    lua_createtable(L, 0, 4);
+    aux_set_integer(L, "reason_code", i / GC_GENERATIONS);
+    aux_set_integer(L, "generation", i % GC_GENERATIONS);
+    aux_set_unsigned(L, "n", sum->count);
+    aux_set_integer(L, "pause_ns", sum->pause_ns);
+    aux_seti(L, -2, ++n);
+  }
+  return 1;
+}
+
+static void push_mark(lua_State *L, uint64_t at, const struct gc_pause *first,
+                      int64_t length, uint64_t n) {
+  lua_createtable(L, 0, 3);
+  aux_set_integer(L, "start_ns", first->start);
+  aux_set_integer(L, "pause_ns", length);
+  aux_set_unsigned(L, "n", n);
+  aux_seti(L, -2, at);
+}
+
+/***
+Pauses for a picture: those that begin in the same piece of time as one.
+@function trace:pause_marks
+@tparam integer most about how many marks there may be, at least 1
+@treturn {table,...} each `start_ns` (of the first), `pause_ns` (the sum), `n`
+*/
+static int trace_pause_marks(lua_State *L) {
+  const struct gcs *g = &trace_check_finished(L)->clr.gcs;
+  lua_Integer most = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, most >= 1, 2, "must be at least 1");
+  int64_t begin = g->n_pauses > 0 ? g->pauses[0].start : 0;
+  int64_t span = g->n_pauses > 0
+                     ? time_between(begin, g->pauses[g->n_pauses - 1].end)
+                     : 0;
+  int64_t quantum = span / most + 1;
+  lua_newtable(L);
+  for (uint32_t i = 0, next; i < g->n_pauses; i = next) {
+    int64_t place = time_between(begin, g->pauses[i].start) / quantum;
+    int64_t length = 0;
+    for (next = i; next < g->n_pauses; next++) {
+      const struct gc_pause *pause = &g->pauses[next];
+      if (time_between(begin, pause->start) / quantum != place) break;
+      time_add(&length, time_between(pause->start, pause->end));
+    }
+    push_mark(L, lua_rawlen(L, -1) + 1, &g->pauses[i], length, next - i);
+  }
+  return 1;
+}
+
 static void set_sizes(lua_State *L, const char *name,
                       const uint64_t sizes[5]) {
   lua_createtable(L, 5, 0);
@@ -387,6 +454,8 @@ const luaL_Reg trace_runtime_methods[] = {
   {"runtime", trace_runtime},
   {"gcs", trace_gcs},
   {"pauses", trace_pauses},
+  {"gc_sums", trace_gc_sums},
+  {"pause_marks", trace_pause_marks},
   {"heap", trace_heap},
   {"exceptions", trace_exceptions},
   {"contention", trace_contention},

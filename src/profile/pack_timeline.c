@@ -187,7 +187,9 @@ static int make_timeline(struct line_maker *w, struct profile *p) {
     gather_runs(w, UINT32_MAX);
   }
   if (w->refused || add_threads(w, p) != 0 || sort_runs(w) != 0) return -1;
-  to->quantum = w->quantum;
+  to->quantum = w->quantum > w->timeline->quantum_ns
+                    ? w->quantum
+                    : w->timeline->quantum_ns;
   to->is_set = 1;
   return 0;
 }

@@ -44,28 +44,18 @@ local function each_pause(pauses, gcs)
   return rows
 end
 
-local function joined_pauses(pauses)
-  local first <const> = pauses[1].start_ns
-  local quantum <const> = (pauses[#pauses].end_ns - first) // MOST + 1
-  local rows, last, n = {}, nil, 0
-  for _, pause in ipairs(pauses) do
-    local place <const> = (pause.start_ns - first) // quantum
-    if place ~= last then
-      last, n = place, 0
-      rows[#rows + 1] = { pause.start_ns, 0, "" }
-    end
-    local row <const> = rows[#rows]
-    n = n + 1
-    row[2] = row[2] + math.max(0, pause.end_ns - pause.start_ns)
-    row[3] = n == 1 and "1 pause" or n .. " pauses"
+local function joined_pauses(trace)
+  local rows = {}
+  for i, mark in ipairs(trace:pause_marks(MOST)) do
+    rows[i] = { mark.start_ns, mark.pause_ns,
+      mark.n == 1 and "1 pause" or mark.n .. " pauses" }
   end
   return rows
 end
 
 local function gc_rows(trace)
-  local pauses <const> = trace:pauses()
-  if #pauses > MOST then return joined_pauses(pauses) end
-  return each_pause(pauses, trace:gcs())
+  if trace:gc_sums().pauses > MOST then return joined_pauses(trace) end
+  return each_pause(trace:pauses(), trace:gcs())
 end
 
 local function loss_rows(trace)

@@ -85,6 +85,17 @@ function Trace:gcs() return once(self, "gcs") end
 -- @treturn {table,...}
 function Trace:pauses() return once(self, "pauses") end
 
+--- Sums over all collections, which cost the same for any number of them: a list of
+-- `reason_code generation n pause_ns`, with `n`, `pauses` (how many), `pause_ns` and
+-- `longest_ns` of all.
+-- @treturn table
+function Trace:gc_sums() return once(self, "gc_sums") end
+
+--- Pauses for a picture: those that begin in the same piece of time are one.
+-- @tparam integer most about how many there may be
+-- @treturn {table,...} each `start_ns` (of the first), `pause_ns` (the sum), `n`
+function Trace:pause_marks(most) return self.core:pause_marks(most) end
+
 --- How the thread pool changed the number of its threads: `time_ns threads
 -- reason` (the runtime's number).
 -- @treturn {table,...}

@@ -156,8 +156,8 @@ end
 
 -- Questions that are not named here are answered as they are: numbers.
 local PLAIN <const> = {
-  "counts", "gcs", "pauses", "heap", "contention", "adjustments", "sampling", "il_maps",
-  "frames", "close",
+  "counts", "gcs", "gc_sums", "pauses", "pause_marks", "heap", "contention", "adjustments",
+  "sampling", "il_maps", "frames", "close",
 }
 for _, name in ipairs(PLAIN) do
   Core[name] = function(self, ...) return self.core[name](self.core, ...) end

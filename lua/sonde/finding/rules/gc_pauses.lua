@@ -16,15 +16,15 @@ local INDUCED <const> = { [1] = true, [7] = true, [10] = true }
 local LARGE <const> = { [4] = true, [6] = true }
 
 -- How much of the pauses each kind of collection caused.
-local function by_cause(gcs)
-  local sum = { gen0 = 0, gen1 = 0, gen2 = 0, induced = 0, large = 0, all = 0 }
-  for _, gc in ipairs(gcs) do
-    local kind = "gen" .. math.min(gc.generation, 2)
-    if INDUCED[gc.reason_code] then kind = "induced" end
-    if LARGE[gc.reason_code] then kind = "large" end
-    sum[kind], sum.all = sum[kind] + gc.pause_ns, sum.all + gc.pause_ns
+local function by_cause(sums)
+  local by = { gen0 = 0, gen1 = 0, gen2 = 0, induced = 0, large = 0, all = 0 }
+  for _, sum in ipairs(sums) do
+    local kind = "gen" .. sum.generation
+    if INDUCED[sum.reason_code] then kind = "induced" end
+    if LARGE[sum.reason_code] then kind = "large" end
+    by[kind], by.all = by[kind] + sum.pause_ns, by.all + sum.pause_ns
   end
-  return sum
+  return by
 end
 
 local CAUSES <const> = {
@@ -35,8 +35,8 @@ local CAUSES <const> = {
   large = "large objects: each wave of them collects the whole heap",
 }
 
-local function cause_text(gcs)
-  local sum <const> = by_cause(gcs)
+local function cause_text(sums)
+  local sum <const> = by_cause(sums)
   if sum.all == 0 then return "" end
   local top
   for _, kind in ipairs { "gen0", "gen1", "gen2", "induced", "large" } do
@@ -54,15 +54,6 @@ local function allocation_text(ev)
   return who ~= "" and who .. "." or ""
 end
 
-local function sum_of(pauses)
-  local total, longest = 0, 0
-  for _, pause in ipairs(pauses) do
-    total = total + (pause.end_ns - pause.start_ns)
-    longest = math.max(longest, pause.end_ns - pause.start_ns)
-  end
-  return total, longest
-end
-
 local function severity_of(share, longest)
   if share >= GRAVE or longest >= VERY_LONG_NS then return "high" end
   if share >= LEAST or longest >= LONG_NS then return "medium" end
@@ -73,8 +64,8 @@ end
 -- @treturn ?table
 function rule.look(ev)
   if ev.trace == nil or ev.duration_ns <= 0 then return nil end
-  local pauses <const>, gcs <const> = ev.trace:pauses(), ev.trace:gcs()
-  local total <const>, longest <const> = sum_of(pauses)
+  local sums <const> = ev.trace:gc_sums()
+  local total <const>, longest <const> = sums.pause_ns, sums.longest_ns
   local share <const> = total / ev.duration_ns
   local severity <const> = severity_of(share, longest)
   if severity == nil then return nil end
@@ -86,8 +77,8 @@ function rule.look(ev)
     figure = mostly and { value = total, unit = "nanoseconds", share = share,
         text = ("%s of the time"):format(evidence.percent(total, ev.duration_ns)) }
       or { value = longest, unit = "nanoseconds", text = units.duration(longest) },
-    detail = ("%s pauses, %s in all, the longest %s.%s%s"):format(units.count(#pauses),
-      units.duration(total), units.duration(longest), cause_text(gcs), allocation_text(ev)),
+    detail = ("%s pauses, %s in all, the longest %s.%s%s"):format(units.count(sums.pauses),
+      units.duration(total), units.duration(longest), cause_text(sums), allocation_text(ev)),
     command = ev:command("report gc"), view = "gc",
   }
 end

@@ -31,12 +31,12 @@ end
 -- @treturn ?table
 function rule.look(ev)
   if ev.trace == nil then return nil end
-  local gcs <const> = ev.trace:gcs()
+  local sums <const> = ev.trace:gc_sums()
   local n, paused, full = 0, 0, 0
-  for _, gc in ipairs(gcs) do
-    if INDUCED[gc.reason_code] then
-      n, paused = n + 1, paused + gc.pause_ns
-      if gc.generation == 2 then full = full + 1 end
+  for _, sum in ipairs(sums) do
+    if INDUCED[sum.reason_code] then
+      n, paused = n + sum.n, paused + sum.pause_ns
+      if sum.generation == 2 then full = full + sum.n end
     end
   end
   if n < LEAST then return nil end
@@ -45,7 +45,7 @@ function rule.look(ev)
     title = "The program asks for garbage collections (GC.Collect)",
     severity = grave and "high" or "medium", certainty = "certain",
     figure = { value = n, unit = "count",
-      text = ("%s of %s collections"):format(units.count(n), units.count(#gcs)) },
+      text = ("%s of %s collections"):format(units.count(n), units.count(sums.n)) },
     detail = ("%s of them of the whole heap; they stopped the program for %s.%s"):format(
       units.count(full), units.duration(paused), who(ev)),
     command = ev:command("report gc"), view = "gc",

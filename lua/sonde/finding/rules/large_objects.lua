@@ -50,10 +50,10 @@ local function allocation_text(sum)
     evidence.short(sum.top))
 end
 
-local function collections(gcs)
+local function collections(sums)
   local n, paused = 0, 0
-  for _, gc in ipairs(gcs) do
-    if LARGE[gc.reason_code] then n, paused = n + 1, paused + gc.pause_ns end
+  for _, sum in ipairs(sums) do
+    if LARGE[sum.reason_code] then n, paused = n + sum.n, paused + sum.pause_ns end
   end
   return n, paused
 end
@@ -63,9 +63,9 @@ end
 -- @treturn ?table
 function rule.look(ev)
   if ev.trace == nil then return nil end
-  local gcs <const> = ev.trace:gcs()
-  local n <const>, paused <const> = collections(gcs)
-  local by_gc <const> = n >= LEAST and n >= SHARE * #gcs
+  local sums <const> = ev.trace:gc_sums()
+  local n <const>, paused <const> = collections(sums)
+  local by_gc <const> = n >= LEAST and n >= SHARE * sums.n
   local sum <const> = allocations(ev)
   local by_bytes <const> = n > 0 and sum and sum.samples >= BYTES_SAMPLES
     and sum.large >= BYTES_SHARE * sum.all
@@ -75,7 +75,7 @@ function rule.look(ev)
     title = "Large objects are made and dropped, each wave collects the whole heap",
     severity = grave and "high" or "medium", certainty = by_gc and "certain" or "likely",
     figure = { value = n, unit = "count",
-      text = ("%s of %s collections"):format(units.count(n), units.count(#gcs)) },
+      text = ("%s of %s collections"):format(units.count(n), units.count(sums.n)) },
     detail = ("Collections for large objects stopped the program for %s.%s Rent arrays"
       .. " (ArrayPool) or keep them."):format(units.duration(paused), allocation_text(sum)),
     command = sum and ev:command("top", "--view alloc") or ev:command("report gc"),
