@@ -43,11 +43,29 @@ local function resolve(one, context)
   return list[1]
 end
 
+-- What others wrote, such as a line of a log or a process's own title, is no part
+-- of a path: a name with "../" in it would lead out of the folder.
+local function values_for_paths(values)
+  local safe <const> = {}
+  for name, value in pairs(values) do safe[name] = value end
+  safe.name, safe.reason = fill.file_name(values.name or ""), fill.file_name(values.reason or "")
+  return safe
+end
+
+local function fill_in(action, values)
+  local spec <const> = fill.all(action.spec, values)
+  for _, field in ipairs(action.module.fields) do
+    if field.type == "path" and action.spec[field.name] then
+      spec[field.name] = fill.all(action.spec[field.name], values_for_paths(values))
+    end
+  end
+  return spec
+end
+
 local function run_one(one, context)
   local action, message, code = resolve(one, context)
   if action == nil then return nil, message or "its function gave no action", code end
-  local spec <const> = fill.all(action.spec, context.values)
-  return action.module.run(spec, context)
+  return action.module.run(fill_in(action, context.values), context)
 end
 
 local function guarded(one, context)

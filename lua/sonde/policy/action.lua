@@ -15,7 +15,8 @@ local COMMON <const> = {
 }
 
 --- The names of actions; each is a file of `sonde.policy.actions`.
-action.NAMES = { "record", "run", "write", "post", "log" }
+action.NAMES = { "record", "checkpoint", "dump", "core", "counters", "run", "write", "move", "post",
+  "push", "log" }
 
 local is_known <const> = {}
 for _, name in ipairs(action.NAMES) do is_known[name] = true end

@@ -5,7 +5,7 @@ local trigger <const> = require "sonde.policy.trigger"
 
 local attach = {}
 
-local SOURCES <const> = { "process", "counters", "events", "go", "log", "file" }
+local SOURCES <const> = { "process", "counters", "events", "go", "expvar", "probe", "log", "file" }
 
 local Attachment <const> = {}
 Attachment.__index = Attachment
@@ -20,7 +20,7 @@ local function specs_of(policies, key)
   return list
 end
 
-local SPECS <const> = { events = "event", log = "log", file = "file" }
+local SPECS <const> = { events = "event", probe = "probe", log = "log", file = "file" }
 
 -- Sources of a runtime are asked for in a task: the process may take its time,
 -- or never answer, and the others must not wait for it.

@@ -64,4 +64,53 @@ function usage.descriptors(pid)
   return n
 end
 
+-- Where version 2 of control groups is mounted, and version 1's part for memory: the
+-- files of each with what is used and what may be.
+local GROUPS <const> = {
+  { pattern = "%f[^\n%z]0::([^\n]*)", root = "/sys/fs/cgroup", used = "memory.current",
+    most = "memory.max" },
+  { pattern = "%f[^\n%z]%d+:[^:\n]*memory[^:\n]*:([^\n]*)", root = "/sys/fs/cgroup/memory",
+    used = "memory.usage_in_bytes", most = "memory.limit_in_bytes" },
+}
+
+-- Version 1 says "no limit" by a number near 2^63.
+local NO_LIMIT <const> = 1 << 60
+
+local function number_in(path)
+  local text <const> = core.read_file(path)
+  return text and integer(text:match "^%d+")
+end
+
+-- The least that may be used, by the group itself or one around it.
+local function most_of(group, path)
+  local least
+  while path do
+    local most <const> = number_in(group.root .. path .. "/" .. group.most)
+    if most and most < NO_LIMIT and (least == nil or most < least) then least = most end
+    path = path:match "^(.*)/[^/]*$"
+  end
+  return least
+end
+
+--- Memory of the control group that a process is in: what a container may use before
+-- the kernel ends something in it.
+-- @tparam integer pid
+-- @treturn ?table `used` bytes; with a limit also `most` and `share` (percent of it)
+-- @treturn ?string message
+-- @treturn ?string code
+function usage.group(pid)
+  local text, message, code = read(pid, "cgroup")
+  if text == nil then return nil, message, code end
+  for _, group in ipairs(GROUPS) do
+    local path <const> = text:match(group.pattern)
+    local used <const> = path and number_in(("%s%s/%s"):format(group.root,
+      path == "/" and "" or path, group.used))
+    if used then
+      local most <const> = most_of(group, path == "/" and "" or path)
+      return { used = used, most = most, share = most and used * 100 / most or nil }
+    end
+  end
+  return nil, ("process %d: its control group counts no memory"):format(pid), "unavailable"
+end
+
 return usage

@@ -81,8 +81,10 @@ local function native_record(text)
     frames = frames_of(first and first.frames) } }
 end
 
--- The records of a dump; a text that holds none is told as it is.
-local function records_of(dump)
+--- The records of a dump; a text that holds none is told as it is.
+-- @tparam table dump of a transport
+-- @treturn {table,...}
+function stacks.records_of(dump)
   if dump.records then return dump.records end
   local done, list = pcall(dump.format == "go" and goroutines or native_record, dump.text)
   if not done then return { { raw = dump.text, error = tostring(list) } } end
@@ -108,7 +110,7 @@ function stacks.take(context, process, params)
   if dump == nil then return nil, message, code end
   return { { kind = "stacks", key = process.key, pid = process.pid, error = message,
     fields = { transport = dump.transport, format = dump.format },
-    records = records_of(dump) } }
+    records = stacks.records_of(dump) } }
 end
 
 return stacks

@@ -8,6 +8,9 @@ local EXCEPTIONS <const> = 0x8000
 local GC <const> = 0x1
 local EXCEPTION_THROWN <const> = 80
 
+-- Every keyword of a provider; the runtime's own would be a flood.
+local ALL <const> = -1
+
 -- It goes on for as long as somebody watches.
 local LONG <const> = 1 << 62
 
@@ -44,9 +47,11 @@ local function providers_of(wanted, specs)
   for kind, needed in pairs(NEEDS) do
     if wanted[kind] then for _, provider in ipairs(needed) do add(provider) end end
   end
-  -- An event's provider is what its pattern begins with, when that is plain.
   for _, spec in ipairs(wanted.event and specs or {}) do
-    add { name = spec.provider or RUNTIME, keywords = spec.keywords or GC | EXCEPTIONS, level = 5 }
+    for _, name in ipairs(spec.provider or { RUNTIME }) do
+      add { name = name, level = spec.level,
+        keywords = spec.keywords or name == RUNTIME and GC | EXCEPTIONS or ALL }
+    end
   end
   return list
 end

@@ -102,8 +102,8 @@ function Source:poll()
   if self.asking then return end
   self.asking = true
   loop.task(function()
+    local _ <close> = setmetatable({}, { __close = function() self.asking = false end })
     if self.pprof then ask_pprof(self) else ask_gops(self) end
-    self.asking = false
   end)
 end
 

@@ -27,7 +27,9 @@ Source.__index = Source
 function log.open(facts, _, feed, opts)
   local files = {}
   for _, spec in ipairs(opts.specs or {}) do
-    if spec.path then files[#files + 1] = { path = fill.text(spec.path, facts), rest = "" } end
+    if spec.path then
+      files[#files + 1] = { path = fill.text(spec.path, facts, fill.file_name), rest = "" }
+    end
   end
   local self <const> = setmetatable({ files = files, feed = feed }, Source)
   -- What stands there already has happened before.

@@ -10,7 +10,7 @@ local SECOND <const> = 1000000000
 -- What is read, and by what name.
 local READ <const> = {
   stat = proc.stat, memory = usage.memory, io = usage.io, switches = usage.switches,
-  descriptors = usage.descriptors,
+  descriptors = usage.descriptors, group = usage.group,
 }
 
 -- What each figure is of what was read. A value that only grows is told as its
@@ -24,10 +24,13 @@ local FIGURES <const> = {
   read_bytes = { read = "io", field = "read", grows = true },
   write_bytes = { read = "io", field = "written", grows = true },
   context_switches = { read = "switches", grows = true },
+  cgroup_memory = { read = "group", field = "used" },
+  cgroup_memory_share = { read = "group", field = "share" },
 }
 
 --- The names of its figures: `cpu` (percent of one processor), `memory`
--- (resident bytes), `threads`, `fds`, `read_bytes` and so on.
+-- (resident bytes), `threads`, `fds`, `read_bytes`, `cgroup_memory_share` (percent
+-- of what its control group may take) and so on.
 process.METRICS = {}
 for name in pairs(FIGURES) do process.METRICS[#process.METRICS + 1] = name end
 table.sort(process.METRICS)

@@ -34,6 +34,14 @@ local function event_of(value)
   return { provider = provider or "", name = name or tostring(value), payload = {} }
 end
 
+-- "0.25 handle_request": seconds, if measured, and the function.
+local function call_of(value)
+  if type(value) == "table" then return value end
+  local seconds, name = tostring(value):match("^([%d.]+) (.+)$")
+  return { name = name or tostring(value),
+    latency_ns = seconds and math.floor((tonumber(seconds) or 0) * 1e9) or nil }
+end
+
 local function is_text_match(spec, text)
   return spec.matches == nil or spec.matches(text)
 end
@@ -83,6 +91,12 @@ occurrence.KINDS = {
     key = "event", summary = "events of a provider, with a condition on their payload",
     fields = {
       { name = "event", type = "pattern", required = true, help = "what PROVIDER/NAME matches" },
+      { name = "provider", type = "string", many = true,
+        help = "which providers to ask for it (that of the runtime)" },
+      { name = "keywords", type = "integer", min = 0,
+        help = "keywords of these providers; all of another than the runtime's when not given" },
+      { name = "level", type = "integer", min = 0, max = 5, default = 5,
+        help = "most level of an event, 5 is verbose" },
       { name = "where", type = "function", help = "is called with the payload and says whether" },
     },
     is_match = function(spec, value)
@@ -93,7 +107,29 @@ occurrence.KINDS = {
     end,
     noun = function(spec)
       return describe_pattern("an event", spec.event)
+        .. (spec.provider and " of " .. words.list(spec.provider, "or") or "")
         .. (spec.where and " whose payload its function accepts" or "")
+    end,
+  },
+  {
+    key = "probe", summary = "calls of functions, in native code and Go, that a pattern matches",
+    fields = {
+      { name = "probe", type = "pattern", required = true,
+        help = "what the function's name matches" },
+      { name = "binary", type = "path", help = "program or library; that of the process" },
+      { name = "slower", type = "duration", min = 1, help = "only calls that took longer" },
+    },
+    is_match = function(spec, value)
+      local call <const> = call_of(value)
+      if not is_text_match(spec, call.name) then return false end
+      if spec.slower == nil then return true, call.name end
+      return call.latency_ns ~= nil and call.latency_ns > spec.slower,
+        ("%s, %s"):format(call.name, words.duration(call.latency_ns or 0))
+    end,
+    noun = function(spec)
+      local noun <const> = describe_pattern("a call of a function", spec.probe)
+      return spec.slower and ("%s that takes more than %s"):format(noun,
+        words.duration(spec.slower)) or noun
     end,
   },
   {
