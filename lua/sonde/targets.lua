@@ -83,8 +83,8 @@ end
 
 -- Looks for who answers for a Go program; the sources that do can be recorded from
 -- and dumped.
-local function ask_go(row)
-  local found <const> = require("sonde.golang.sources").of(row.pid, ANSWER)
+local function ask_go(row, networks)
+  local found <const> = require("sonde.golang.sources").of(row.pid, ANSWER, networks)
   row.sources = { pprof = found.pprof, gops = found.gops }
   if next(row.sources) then
     row.can = { "record", "dump" }
@@ -107,16 +107,15 @@ local FEWEST_THREADS <const> = 2
 local function go_of(pid, cache)
   local program <const> = proc.program(pid)
   if program == nil then return nil end
-  cache.go = cache.go or {}
-  if cache.go[program] == nil then
-    cache.go[program] = require("sonde.golang.buildinfo").of_pid(pid) or false
+  if cache[program] == nil then
+    cache[program] = require("sonde.golang.buildinfo").of_pid(pid) or false
   end
-  return cache.go[program]
+  return cache[program]
 end
 
 local function row_of(stat, cache, opts)
   if stat.threads < FEWEST_THREADS and not opts.all then return nil end
-  local found, search = endpoint.find(stat, cache)
+  local found, search = endpoint.find(stat)
   local is_dotnet <const> = found ~= nil or endpoint.is_dotnet(search)
   local go <const> = not is_dotnet and go_of(stat.pid, cache) or nil
   if not is_dotnet and not go and not opts.all then return nil end
@@ -151,13 +150,13 @@ local function collect(opts)
 end
 
 local function ask_all(waiting)
-  local tasks, next_one = {}, 0
+  local tasks, next_one, networks = {}, 0, {}
   for i = 1, math.min(AT_ONCE, #waiting) do
     tasks[i] = loop.task(function()
       while next_one < #waiting do
         next_one = next_one + 1
         local one <const> = waiting[next_one]
-        if one.endpoint then ask(one.row, one.endpoint) else ask_go(one.row) end
+        if one.endpoint then ask(one.row, one.endpoint) else ask_go(one.row, networks) end
       end
     end)
   end

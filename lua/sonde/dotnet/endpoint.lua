@@ -8,8 +8,12 @@ local uv <const> = require "sonde.base.uv"
 
 local endpoint = {}
 
-local SOCKET <const> = "^dotnet%-diagnostic%-(%d+)%-(%d+)%-socket$"
-local DEBUG_PIPE <const> = "^clr%-debug%-pipe%-(%d+)%-(%d+)%-in$"
+-- Names of the socket and of one of the debugger's pipes: pid, start time.
+local SOCKET <const> = "dotnet-diagnostic-%d-%d-socket"
+local DEBUG_PIPE <const> = "clr-debug-pipe-%d-%d-in"
+
+-- Any socket of a pid.
+local SOCKETS <const> = "^dotnet%%-diagnostic%%-%d%%-%%d+%%-socket$"
 
 -- An address has 108 bytes, the last of which the runtime keeps for a zero.
 local LONGEST_PATH <const> = 107
@@ -22,36 +26,6 @@ local SWITCHES <const> = {
 
 -- A process younger than this may not have come to making its socket.
 local YOUNG_SECONDS <const> = 3
-
-local function note(listing, kind, pid, key, name)
-  pid, key = math.tointeger(tonumber(pid)), math.tointeger(tonumber(key))
-  if pid == nil or key == nil then return end
-  local list <const> = listing[kind]
-  list[#list + 1] = { pid = pid, key = key, name = name }
-end
-
-local function list_directory(path)
-  local listing = { sockets = {}, pipes = {} }
-  local request <const> = uv.fs_scandir(path)
-  while request do
-    local name <const> = uv.fs_scandir_next(request)
-    if name == nil then break end
-    local pid, key = name:match(SOCKET)
-    if pid then note(listing, "sockets", pid, key, name) end
-    pid, key = name:match(DEBUG_PIPE)
-    if pid then note(listing, "pipes", pid, key, name) end
-  end
-  return listing
-end
-
--- A directory is read once, however many processes use it.
-local function listing_of(path, cache)
-  local info, message, name = uv.fs_stat(path)
-  if info == nil then return nil, message, name end
-  local key <const> = info.dev .. ":" .. info.ino
-  cache[key] = cache[key] or list_directory(path)
-  return cache[key]
-end
 
 local function join(root, directory)
   return root .. directory:gsub("/+$", "")
@@ -75,61 +49,63 @@ local function directories(search)
   return list
 end
 
-local function is_match(found, search)
-  if found.pid ~= search.inner_pid then return false end
-  return found.key == search.start_time
+local function exists(path)
+  return uv.fs_access(path, 0) == true
 end
 
--- The socket made last: for processes whose clock is not ours.
-local function newest(path, sockets, search)
+-- The socket of the same pid that was made last, whatever its start time: of an
+-- earlier process, or of one whose clock is not ours. The whole directory is read
+-- for it, which may hold thousands of files that ended processes left.
+local function newest(path, inner_pid)
+  local pattern <const> = SOCKETS:format(inner_pid)
   local best, best_time
-  for _, found in ipairs(sockets) do
-    local info <const> = found.pid == search.inner_pid and uv.fs_stat(path .. "/" .. found.name)
+  local request <const> = uv.fs_scandir(path)
+  while request do
+    local name <const> = uv.fs_scandir_next(request)
+    if name == nil then break end
+    local info <const> = name:find(pattern) and uv.fs_stat(path .. "/" .. name)
     if info and (best == nil or info.mtime.sec > best_time) then
-      best, best_time = found, info.mtime.sec
+      best, best_time = name, info.mtime.sec
     end
   end
-  return best
+  return best and path .. "/" .. best
 end
 
-local function look(path, listing, search)
-  if #listing.sockets == 0 and #listing.pipes == 0 then return nil end
-  if search.inner_pid == nil then
-    local status <const> = proc.status(search.pid)
-    search.inner_pid = status and status.inner_pid or search.pid
-  end
-  for _, found in ipairs(listing.pipes) do
-    if is_match(found, search) then search.pipe = path .. "/" .. found.name end
-  end
-  for _, found in ipairs(listing.sockets) do
-    if is_match(found, search) then return found end
-    if found.pid == search.inner_pid then search.stale = path .. "/" .. found.name end
-  end
-  if search.stale and proc.has_own_time(search.pid) then
-    return newest(path, listing.sockets, search)
+-- The socket in a directory, by the one name that it can have.
+local function look(path, search)
+  local pipe <const> = path .. "/" .. DEBUG_PIPE:format(search.inner_pid, search.start_time)
+  if exists(pipe) then search.pipe = pipe end
+  local socket <const> = path .. "/" .. SOCKET:format(search.inner_pid, search.start_time)
+  if exists(socket) then return socket end
+  if search.other_clock == nil then search.other_clock = proc.has_own_time(search.pid) end
+  return search.other_clock and newest(path, search.inner_pid) or nil
+end
+
+-- A socket that an earlier process of the same number left.
+local function stale(search)
+  for _, path in ipairs(search.tried) do
+    local found <const> = newest(path, search.inner_pid)
+    if found then return found end
   end
 end
 
 --- Looks for the socket of a process.
 -- @tparam table stat of `proc.stat`
--- @tparam ?table cache of directories, to be given to each of many calls
 -- @treturn ?table the endpoint: `pid start_time path`
 -- @treturn table what was seen on the way, for `endpoint.explain`
-function endpoint.find(stat, cache)
-  cache = cache or {}
+function endpoint.find(stat)
   local search = { pid = stat.pid, start_time = stat.start_time, stat = stat, tried = {} }
   if stat.kernel or stat.state == "Z" then return nil, search end
   local _, code
   search.tmp, _, code = proc.variable(stat.pid, "TMPDIR")
   search.denied = code == "permission"
   search.root, search.root_known = proc.root(stat.pid)
+  search.inner_pid = proc.inner_pid(stat.pid) or stat.pid
   for _, path in ipairs(directories(search)) do
-    local listing, message, name = listing_of(path, cache)
-    search.tried[#search.tried + 1] = { path = path, message = message, error = name }
-    local found <const> = listing and look(path, listing, search)
+    search.tried[#search.tried + 1] = path
+    local found <const> = look(path, search)
     if found then
-      return { pid = stat.pid, start_time = stat.start_time, path = path .. "/" .. found.name },
-        search
+      return { pid = stat.pid, start_time = stat.start_time, path = found }, search
     end
   end
   return nil, search
@@ -183,15 +159,14 @@ end
 
 local function explain_directory(search)
   local tmp <const> = search.tmp or "/tmp"
-  local name <const> = ("dotnet-diagnostic-%d-%d-socket"):format(search.inner_pid or search.pid,
-    search.start_time)
+  local name <const> = SOCKET:format(search.inner_pid, search.start_time)
   local length <const> = #join("", tmp) + 1 + #name
   if length > LONGEST_PATH then
     return ("its TMPDIR is so long that the socket's path would have %d bytes; %d are possible, "
       .. "so .NET made no socket"):format(length, LONGEST_PATH), "run it with a shorter TMPDIR"
   end
-  local first <const> = search.tried[1]
-  if first and first.error == "ENOENT" then
+  local _, _, code = uv.fs_stat(search.tried[1])
+  if code == "ENOENT" then
     return ("its TMPDIR %s does not exist, so .NET made no socket"):format(tmp),
       ("mkdir -p %s, then restart it"):format(tmp)
   end
@@ -212,15 +187,14 @@ local function explain_dotnet(search)
   end
   local why, hint = explain_directory(search)
   if why then return why, hint end
-  if search.stale then
-    return ("its socket is gone; %s was left by an earlier process"):format(search.stale)
-  end
+  local left <const> = stale(search)
+  if left then return ("its socket is gone; %s was left by an earlier process"):format(left) end
   if search.pipe then
     return "its diagnostics socket is switched off, by a setting or in its runtimeconfig.json, "
       .. "or was removed", "restart it without DOTNET_EnableDiagnostics_IPC=0"
   end
   return ("it has no diagnostics socket in %s: switched off in its runtimeconfig.json, a "
-    .. "directory that cannot be written to, or removed"):format(search.tried[1].path)
+    .. "directory that cannot be written to, or removed"):format(search.tried[1])
 end
 
 --- Says why a process has no endpoint.

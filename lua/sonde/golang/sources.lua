@@ -74,16 +74,17 @@ end
 --- The address of a process's pprof server.
 -- @tparam integer pid
 -- @tparam ?integer timeout how long one that listens may take to answer, in ns
+-- @tparam ?table cache see `sockets.listening`
 -- @treturn ?string address for `sonde.golang.pprof`
 -- @treturn ?string message
 -- @treturn ?string code `unavailable` or `permission`
 -- @treturn ?string hint
-function sources.pprof(pid, timeout)
+function sources.pprof(pid, timeout, cache)
   if sockets.has_own_network(pid) then
     return nil, ("process %d is in a network of its own: its ports are not reached from here")
       :format(pid), "unavailable", ("nsenter -t %d -n sonde …"):format(pid)
   end
-  local list, message, code = sockets.listening(pid)
+  local list, message, code = sockets.listening(pid, cache)
   if list == nil then return nil, message, code end
   local _, agent = gops.port_file(pid)
   list = others_than(list, agent)
@@ -101,18 +102,21 @@ end
 
 --- The address of a process's gops agent.
 -- @tparam integer pid
+-- @tparam ?integer _ for the pprof server only
+-- @tparam ?table cache see `sockets.listening`
 -- @treturn ?string "host:port"
 -- @treturn ?string message
 -- @treturn ?string code
 -- @treturn ?string hint
-function sources.gops(pid)
+function sources.gops(pid, _, cache)
   local address, message, code, hint = gops.address(pid)
   if address == nil then return nil, message, code, hint end
   if sockets.has_own_network(pid) then
     return nil, ("process %d is in a network of its own: its gops agent is not reached from here")
       :format(pid), "unavailable", ("nsenter -t %d -n sonde …"):format(pid)
   end
-  local list <const>, port <const> = sockets.listening(pid), tonumber(address:match(":(%d+)$"))
+  local list <const>, port <const> = sockets.listening(pid, cache),
+    tonumber(address:match(":(%d+)$"))
   for _, socket in ipairs(list or {}) do
     if socket.port == port then return ("%s:%d"):format(socket.host, port) end
   end
@@ -124,11 +128,12 @@ end
 --- Which sources of a process answer.
 -- @tparam integer pid
 -- @tparam ?integer timeout in ns
+-- @tparam ?table cache of what several processes share, for calls that follow each other
 -- @treturn table `pprof` and `gops`: addresses; `reasons`: by the same names, why not
-function sources.of(pid, timeout)
+function sources.of(pid, timeout, cache)
   local found = { reasons = {} }
   for _, name in ipairs { "pprof", "gops" } do
-    local address, message = sources[name](pid, timeout)
+    local address, message = sources[name](pid, timeout, cache)
     found[name], found.reasons[name] = address, not address and message or nil
   end
   return found

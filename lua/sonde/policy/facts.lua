@@ -19,8 +19,8 @@ local function name_of(words, runtime, stat)
   return base_of(first ~= "" and first) or stat.name
 end
 
-local function runtime_of(stat, cache)
-  local found, search = endpoint.find(stat, cache)
+local function runtime_of(stat)
+  local found, search = endpoint.find(stat)
   if found ~= nil or endpoint.is_dotnet(search) then
     return "dotnet", require("sonde.dotnet.version").of_pid(stat.pid)
   end
@@ -31,15 +31,14 @@ end
 
 --- The facts of a process.
 -- @tparam table stat of `proc.stat`
--- @tparam ?table cache shared by calls for several processes
 -- @treturn ?table `pid start name command_line user container arch version
 --   runtime process_name parent`, and `environment`, a function; nil when it has
 --   gone
-function facts.of(stat, cache)
+function facts.of(stat)
   local status <const> = proc.status(stat.pid)
   if status == nil then return nil end
   local words <const> = proc.command_line(stat.pid) or {}
-  local runtime, version = runtime_of(stat, cache or {})
+  local runtime, version = runtime_of(stat)
   return {
     pid = stat.pid, start = stat.start_time, name = name_of(words, runtime, stat),
     process_name = stat.name, command_line = table.concat(words, " "), parent = stat.parent,

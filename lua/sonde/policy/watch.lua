@@ -142,8 +142,8 @@ local function begin(self, known)
   self.say { kind = "target", facts = known.facts, policies = policies }
 end
 
-local function arrive(self, stat, cache)
-  local its <const> = facts.of(stat, cache)
+local function arrive(self, stat)
+  local its <const> = facts.of(stat)
   if its == nil then return end
   local known <const> = { facts = its, start = stat.start_time }
   self.attached[engine.key(its.pid, its.start)] = known
@@ -165,13 +165,13 @@ end
 
 -- Which processes there are now.
 local function discover(self)
-  local here, cache = {}, {}
+  local here = {}
   for _, pid in ipairs(proc.pids()) do
     local stat <const> = proc.stat(pid)
     if stat and not stat.kernel and stat.state ~= "Z" then
       local key <const> = engine.key(pid, stat.start_time)
       here[key] = true
-      if self.attached[key] == nil then arrive(self, stat, cache) end
+      if self.attached[key] == nil then arrive(self, stat) end
     end
   end
   for key, known in pairs(self.attached) do

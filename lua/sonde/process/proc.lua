@@ -124,6 +124,14 @@ function proc.status(pid)
   }
 end
 
+--- The number that a process has in its own pid namespace.
+-- @tparam integer pid
+-- @treturn ?integer
+function proc.inner_pid(pid)
+  local text <const> = read(pid, "status")
+  return text and integer(text:match("\nNSpid:[^\n]-(%d+)\n"))
+end
+
 local function split_zeros(text)
   local list = {}
   if text:find("[^\0]$") then text = text .. "\0" end   -- a title that a program set
@@ -174,7 +182,7 @@ local function link(pid, name)
   return uv.fs_readlink(path_of(pid, name))
 end
 
-local own_mounts
+local own_mounts, own_time
 
 --- Where a process's root directory is seen from here: "" when it is our own,
 -- otherwise its path under /proc.
@@ -195,7 +203,8 @@ end
 -- @treturn boolean
 function proc.has_own_time(pid)
   local its <const> = link(pid, "ns/time")
-  return its ~= nil and its ~= uv.fs_readlink("/proc/self/ns/time")
+  own_time = own_time or uv.fs_readlink "/proc/self/ns/time"
+  return its ~= nil and its ~= own_time
 end
 
 --- Path of the program that a process runs, as the process sees it.

@@ -60,8 +60,8 @@ local function add_unix(found, text)
   end
 end
 
--- Of all listening sockets of a network those that the process holds.
-local function held_by(pid, found)
+-- The numbers of the sockets that a process holds.
+local function held_by(pid)
   local list = {}
   local directory <const> = ("/proc/%d/fd"):format(pid)
   local request <const>, message <const>, name <const> = uv.fs_scandir(directory)
@@ -72,14 +72,26 @@ local function held_by(pid, found)
     local fd <const> = uv.fs_scandir_next(request)
     if fd == nil then break end
     local target <const> = uv.fs_readlink(directory .. "/" .. fd)
-    local inode <const> = target and target:match("^socket:%[(%d+)%]$")
-    local socket <const> = inode and found[inode]
-    if socket then
-      found[inode] = nil
-      list[#list + 1] = socket
-    end
+    list[#list + 1] = target and target:match("^socket:%[(%d+)%]$")
   end
   return list
+end
+
+local function read_tables(pid)
+  local found = {}
+  add_tcp(found, read(pid, "net/tcp"))
+  add_tcp(found, read(pid, "net/tcp6"))
+  add_unix(found, read(pid, "net/unix"))
+  return found
+end
+
+-- All listening sockets of a process's network. The kernel takes milliseconds for
+-- its tables, and most processes share one network.
+local function network_of(pid, cache)
+  local network <const> = cache and uv.fs_readlink(("/proc/%d/ns/net"):format(pid))
+  if network == nil then return read_tables(pid) end
+  cache[network] = cache[network] or read_tables(pid)
+  return cache[network]
 end
 
 local function by_place(a, b)
@@ -93,19 +105,21 @@ end
 
 --- The sockets on which a process listens.
 -- @tparam integer pid
+-- @tparam ?table cache of networks, for calls that follow each other
 -- @treturn ?{table,...} TCP: `host` (as it is reached from here), `port`, in order
 --   of port; then Unix: `path`
 -- @treturn ?string message
 -- @treturn ?string code `permission` or `not_found`
-function sockets.listening(pid)
-  local found = {}
-  add_tcp(found, read(pid, "net/tcp"))
-  add_tcp(found, read(pid, "net/tcp6"))
-  add_unix(found, read(pid, "net/unix"))
-  if next(found) == nil then return {} end
-  local list, message, code = held_by(pid, found)
-  if list == nil then
+function sockets.listening(pid, cache)
+  local held, message, code = held_by(pid)
+  if held == nil then
     return nil, ("cannot see the sockets of process %d: %s"):format(pid, message), code
+  end
+  local list, seen = {}, {}
+  local network <const> = #held > 0 and network_of(pid, cache) or {}
+  for _, inode in ipairs(held) do
+    if network[inode] and not seen[inode] then list[#list + 1] = network[inode] end
+    seen[inode] = true
   end
   table.sort(list, by_place)
   return list
