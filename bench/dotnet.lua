@@ -183,9 +183,9 @@ end
 -- A fake runtime that sends a large trace as fast as it can, to sessions that
 -- decode it as it comes and hand it to `on_bytes`.
 local function firehose(path, sessions)
-  local socket <const> = dir .. "/firehose"
+  local socket <const> = dir .. "/firehose.socket"
   os.remove(socket)
-  local server <close> = dotnet.spawn { "lua5.4", "bench/firehose.lua", socket, path }
+  local server <close> = dotnet.spawn { dir .. "/firehose", socket, path }
   assert(server:line "^ready", "the fake runtime did not start")
   local before <const> = peak_mib(uv.os_getpid())
   local tasks, ends, taken, whole = {}, {}, 0, true
@@ -248,6 +248,8 @@ local PARTS <const> = {
     if not uv.fs_stat(path) then
       shell("lua5.4 bench/repeat_trace.lua spec/data/demo.nettrace %s 200", path)
     end
+    assert(shell("${CC:-cc} -std=c11 -O2 -o %s/firehose bench/firehose.c", dir),
+      "a C compiler is needed")
     say("\n| sessions | MB | MB/s | first done s | last done s | memory grew MiB | whole |")
     say("|---|---|---|---|---|---|---|")
     firehose(path, 1)
