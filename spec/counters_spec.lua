@@ -1,5 +1,6 @@
 local dotnet <const> = require "spec.support.dotnet"
 local helper <const> = require "spec.support.helper"
+local pty <const> = require "spec.support.pty"
 local sonde <const> = require "sonde"
 
 local function rows_of(...)
@@ -53,5 +54,29 @@ describe("sonde counters", function()
       "No-Such-Source", "--duration", "4s")
     assert.equal(1, status)
     assert.matches("nothing has come from No%-Such%-Source", err)
+  end)
+
+  it("lives on a terminal, marks what is stale, and leaves it as it was", function()
+    local process <close> = dotnet.start("idle", "10.0")
+    helper.in_directory(function(directory)
+      local terminal <const> = pty.start(directory,
+        ("stty -a >%s/old; %s counters %d; stty -a >%s/new"):format(directory, helper.command,
+          process.pid, directory))
+      terminal:expect(("target-idle (%d)  every 1s"):format(process.pid))
+      terminal:expect "dotnet.assembly.count"
+      terminal:expect "▁"
+      process:kill(19)
+      terminal:expect "stale"
+      process:kill(18)
+      for _, step in ipairs { { " ", "held" }, { " ", "every 1s\n" }, { "\27[B", "every 1s" } } do
+        terminal:type(step[1])
+        terminal:expect(step[2])
+      end
+      terminal:type "q"
+      terminal:expect "ended "
+      terminal.keys:close()
+      assert.equal(helper.read(directory .. "/old"), helper.read(directory .. "/new"))
+    end)
+    assert.is_true(dotnet.has_no_sessions(process.pid))
   end)
 end)

@@ -84,6 +84,8 @@ function dotnet.spawn(words, opts)
   }, loop.guard(function(code, signal) process.exit:set(code, signal) end))
   assert(handle, pid)
   process.handle, process.pid = handle, pid
+  process.start_time = (require("sonde.process.proc").stat(pid) or {}).start_time
+  process.tmp = opts.env and opts.env.TMPDIR or os.getenv "TMPDIR" or "/tmp"
   process.stdout:read_start(loop.guard(function(_, chunk) on_output(process, chunk) end))
   return process
 end
@@ -129,7 +131,17 @@ function Process:kill(signal)
   uv.kill(self.pid, signal)
 end
 
---- Ends it, whatever it does.
+-- A runtime that is killed leaves its socket and its pipes.
+local function remove_leftovers(process)
+  if process.start_time == nil then return end
+  local id <const> = ("%d-%d"):format(process.pid, process.start_time)
+  os.remove(("%s/dotnet-diagnostic-%s-socket"):format(process.tmp, id))
+  for _, direction in ipairs { "in", "out" } do
+    os.remove(("%s/clr-debug-pipe-%s-%s"):format(process.tmp, id, direction))
+  end
+end
+
+--- Ends it, whatever it does, and leaves nothing of it.
 function Process:close()
   if self.handle == nil then return end
   if not self.exit:is_set() then
@@ -141,6 +153,7 @@ function Process:close()
     loop.close(handle)
   end
   self.handle = nil
+  remove_leftovers(self)
 end
 
 --- Threads of a process with this name: the runtime has one that streams for

@@ -1,11 +1,12 @@
 --- `sonde counters PID`: what a process counts about itself.
 -- @module sonde.cmd.counters
 local common <const> = require "sonde.cmd.common"
+local counters_table <const> = require "sonde.cmd.counters_table"
 local errors <const> = require "sonde.base.errors"
 local json <const> = require "sonde.base.json"
 local live <const> = require "sonde.cmd.live"
+local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
-local text <const> = require "sonde.base.text"
 
 local MS <const>, SECOND <const> = 1000000, 1000000000
 local FOREVER <const> = 10 * 365 * 24 * 3600 * SECOND
@@ -66,62 +67,21 @@ function Csv.show(counters, env)
   end
 end
 
-local BARS <const> = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
+local Blocks <const> = {}
 
-local function sparkline(history)
-  local low, high = math.huge, -math.huge
-  for _, value in ipairs(history) do low, high = math.min(low, value), math.max(high, value) end
-  local marks = {}
-  for i, value in ipairs(history) do
-    local share <const> = high > low and (value - low) / (high - low) or 0
-    marks[i] = BARS[1 + math.floor(share * (#BARS - 1) + 0.5)]
-  end
-  return table.concat(marks)
+-- One table below the other.
+function Blocks.show(counters, env)
+  if Blocks.begun then env.out:write("\n") end
+  Blocks.begun = true
+  for _, line in ipairs(counters_table.lines(counters:rows())) do env.out:write(line, "\n") end
 end
 
-local function number(value)
-  if value == nil then return "" end
-  if value == math.floor(value) and math.abs(value) < 1e15 then
-    return require("sonde.base.units").count(math.tointeger(value))
-  end
-  return ("%.3f"):format(value)
+local function say(format, env, message)
+  if format.note then format:note(message) else env:say(message) end
 end
 
-local Table <const> = {}
-
-local function cells_of(row)
-  local name = row.name
-  if row.tag_text then name = ("%s{%s}"):format(name, row.tag_text) end
-  local shown = number(row.value)
-  if row.rate and row.kind ~= "counter" then shown = number(row.rate) end
-  if row.quantiles and next(row.quantiles) then
-    shown = ("%s / %s / %s"):format(number(row.quantiles["0.5"]), number(row.quantiles["0.95"]),
-      number(row.quantiles["0.99"]))
-  end
-  return { text.printable(row.provider), text.printable(name), shown,
-    row.kind == "counter" and number(row.rate) or "", text.printable(row.unit or ""),
-    row.stale and "stale" or sparkline(row.history) }
-end
-
-function Table.show(counters, env)
-  local lines = {}
-  for i, row in ipairs(counters:rows()) do lines[i] = cells_of(row) end
-  local columns <const> = { { title = "SOURCE" }, { title = "COUNTER" },
-    { title = "VALUE", right = true }, { title = "RATE", right = true }, { title = "UNIT" },
-    { title = "" } }
-  if env.terminal.out then
-    env.out:write("\27[H\27[J")
-  elseif Table.begun then
-    env.out:write("\n")
-  end
-  Table.begun = true
-  for _, line in ipairs(require("sonde.base.table").lines(columns, lines)) do
-    env.out:write(line, "\n")
-  end
-end
-
-local function tell_troubles(counters, env, told)
-  for i = told + 1, #counters.troubles do env:say(counters.troubles[i]) end
+local function tell_troubles(counters, format, env, told)
+  for i = told + 1, #counters.troubles do say(format, env, counters.troubles[i]) end
   return #counters.troubles
 end
 
@@ -133,37 +93,74 @@ end
 local function show(format, counters, args, env)
   local redactor <const> = common.redactor(args)
   if redactor then counters = require("sonde.redact.counters").wrap(redactor, counters) end
-  common.checked(args, env, function(inner) format.show(counters, inner) end)
+  common.checked(args, env, function(inner) format.show(counters, inner, format) end)
+end
+
+-- Is there something to show? A screen is drawn also when nothing comes: values
+-- become stale.
+local function is_due(counters, format, shown)
+  if counters.updates > shown then return loop.now() - counters.newest > SETTLE end
+  return format.drawn_at ~= nil and loop.now() - format.drawn_at > counters.interval
 end
 
 -- Shows what has come at each interval, until there is a reason to end.
 local function watch(counters, format, args, env, is_over)
-  local loop <const> = require "sonde.base.loop"
   local deadline <const> = loop.after(args.duration or FOREVER)
   local shown, told, began = 0, 0, loop.now()
   local warned, first = false, nil
   while not is_over() and loop.now() < deadline do
     local ended <const> = counters:wait { timeout = math.max(0, math.min(100 * MS,
       deadline - loop.now())) }
-    told = tell_troubles(counters, env, told)
+    told = tell_troubles(counters, format, env, told)
     if counters.updates > 0 then first = first or loop.now() end
     -- Rates need two intervals, and some values come an interval late.
     local complete <const> = not args.once
       or first and loop.now() - first > counters.interval + 2 * SETTLE
-    if complete and counters.updates > shown and loop.now() - counters.newest > SETTLE then
+    if complete and is_due(counters, format, shown) then
       show(format, counters, args, env)
       env.out:flush()
       shown = counters.updates
       if args.once then return true end
     end
     if shown == 0 and not warned and loop.now() - began > PATIENCE * counters.interval then
-      env:say(("nothing has come from %s: a name that this process does not have?"):format(
-        names_of(counters.asked)))
+      say(format, env, ("nothing has come from %s: a name that this process does not have?")
+        :format(names_of(counters.asked)))
       warned = true
     end
     if ended then return shown > 0 end
   end
   return shown > 0
+end
+
+-- On a terminal values are shown on the screen, unless they are shown once.
+local function is_screen(args, env)
+  return env.terminal.out and not (args.json or args.csv or args.once)
+end
+
+local function open_screen(counters, args, env, quit)
+  local name <const> = not common.redactor(args) and counters.target.name or "process"
+  local screen
+  screen = require("sonde.cmd.counters_screen").open(counters, env, {
+    title = ("%s (%s)"):format(name, counters.target.pid or "?"), quit = quit,
+    redraw = function() show(screen, counters, args, env) end,
+  })
+  return screen
+end
+
+-- Watches until there is a reason to end; whatever that is, the terminal is given
+-- back.
+local function watch_all(counters, args, env)
+  local over = false
+  local function quit() over = true end
+  local format = args.json and Json or args.csv and Csv or Blocks
+  format.begun = false
+  local release <const> = loop.on_signals(SIGNALS, quit)
+  if is_screen(args, env) then format = open_screen(counters, args, env, quit) end
+  local _ <close> = setmetatable({}, { __close = function()
+    release()
+    if format.close then format:close() end
+  end })
+  return watch(counters, format, args, env, function() return over end)
 end
 
 return common.verb {
@@ -186,19 +183,13 @@ return common.verb {
   run = function(args, env)
     if args.csv and args.json then errors.usage("--csv and --json: one of them") end
     local target <const> = live.target(args)
-    local format <const> = args.json and Json or args.csv and Csv or Table
-    format.begun = false
     local opts = {}
     for _, option in ipairs(require("sonde.dotnet.counters").options) do
       opts[option.name] = args[option.name]
     end
     local counters <const> = live.check(target:counters(opts))
-    local over = false
-    local release <const> = require("sonde.base.loop").on_signals(SIGNALS,
-      function() over = true end)
-    local came <const> = watch(counters, format, args, env, function() return over end)
+    local came <const> = watch_all(counters, args, env)
     local done, message, code = counters:stop { timeout = "10s" }
-    release()
     if not done then env:warn(message, code) end
     return came and errors.exit.done or errors.exit.empty
   end,
