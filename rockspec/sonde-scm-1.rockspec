@@ -13,7 +13,9 @@ C core and a command.]],
   license = "MIT",
 }
 
-dependencies = { "lua >= 5.4, < 5.5", "argparse >= 0.7", "lrexlib-pcre2 >= 2.9", "luv >= 1.43" }
+dependencies = {
+  "lua >= 5.4, < 5.5", "argparse >= 0.7", "dkjson >= 2.5", "lrexlib-pcre2 >= 2.9", "luv >= 1.43",
+}
 
 external_dependencies = { ZLIB = { header = "zlib.h", library = "z" } }
 
@@ -245,6 +247,7 @@ build = {
     ["sonde.cmd.capture"] = "lua/sonde/cmd/capture.lua",
     ["sonde.cmd.captures"] = "lua/sonde/cmd/captures.lua",
     ["sonde.cmd.common"] = "lua/sonde/cmd/common.lua",
+    ["sonde.cmd.completion"] = "lua/sonde/cmd/completion.lua",
     ["sonde.cmd.convert"] = "lua/sonde/cmd/convert.lua",
     ["sonde.cmd.core"] = "lua/sonde/cmd/core.lua",
     ["sonde.cmd.counters"] = "lua/sonde/cmd/counters.lua",
@@ -294,6 +297,11 @@ build = {
     ["sonde.cmd.watch"] = "lua/sonde/cmd/watch.lua",
     ["sonde.cmd.watch_talk"] = "lua/sonde/cmd/watch_talk.lua",
     ["sonde.combine"] = "lua/sonde/combine.lua",
+    ["sonde.completion.bash"] = "lua/sonde/completion/bash.lua",
+    ["sonde.completion.fish"] = "lua/sonde/completion/fish.lua",
+    ["sonde.completion.man"] = "lua/sonde/completion/man.lua",
+    ["sonde.completion.words"] = "lua/sonde/completion/words.lua",
+    ["sonde.completion.zsh"] = "lua/sonde/completion/zsh.lua",
     ["sonde.diff"] = "lua/sonde/diff.lua",
     ["sonde.doctor"] = "lua/sonde/doctor.lua",
     ["sonde.doctor.machine"] = "lua/sonde/doctor/machine.lua",

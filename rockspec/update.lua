@@ -4,17 +4,23 @@
 local PATH <const> = "rockspec/sonde-scm-1.rockspec"
 
 -- Modules that need a library which not everybody has: a rock of their own each,
--- and what they share with the core compiled into them.
+-- and what they share with the core compiled into them. A library is looked for
+-- by its own file and not by a header: luarocks does not find the headers that
+-- Debian keeps for each architecture.
 local OPTIONAL <const> = {
   { name = "http", summary = "profiles over HTTP", folders = { "src/http", "src/lua/http" },
-    external = "CURL", header = "curl/curl.h", libraries = { "curl", "z", "m" } },
+    external = "CURL", library = "curl", libraries = { "curl", "z", "m" } },
   { name = "native", summary = "symbols and probes of native processes",
     folders = { "src/symbols", "src/probe", "src/lua/native" },
+<<<<<<< HEAD
     shared = { "src/elf", "src/profile", "src/pprof" },
     external = "DW", header = "elfutils/libdw.h",
+=======
+    shared = { "src/elf", "src/profile", "src/pprof" }, external = "DW", library = "dw",
+>>>>>>> 9906ff2 (sonde completion: bash, zsh, fish, the manual page)
     libraries = { "dw", "elf", "iberty", "z", "m" } },
   { name = "sqlite", summary = "the store in one file", folders = { "src/sqlite",
-    "src/lua/sqlite" }, external = "SQLITE", header = "sqlite3.h",
+    "src/lua/sqlite" }, external = "SQLITE", library = "sqlite3",
     libraries = { "sqlite3", "z", "m" } },
 }
 
@@ -107,7 +113,7 @@ description = { summary = "sonde: %s", license = "MIT" }
 
 dependencies = { "lua >= 5.4, < 5.5", "sonde" }
 
-external_dependencies = { ZLIB = { header = "zlib.h" }, %s = { header = "%s" } }
+external_dependencies = { ZLIB = { header = "zlib.h", library = "z" }, %s = { library = "%s" } }
 
 build = {
   type = "builtin",
@@ -133,7 +139,7 @@ local function rock(module)
   for _, folder in ipairs(module.folders) do
     for _, path in ipairs(listed(folder, "c")) do paths[#paths + 1] = path end
   end
-  return ROCK:format(module.name, module.summary, module.external, module.header, module.name,
+  return ROCK:format(module.name, module.summary, module.external, module.library, module.name,
     quoted(paths), module.external, module.external, table.concat(module.libraries, '", "'))
 end
 

@@ -17,7 +17,7 @@ cli.verbs = { "top", "report", "diff", "convert", "inspect", "events", "ps", "in
   "record", "dump", "counters", "core", "perfmap", "doctor", "probe", "cut",
   "policy", "watch",
   "capture", "captures", "query", "export", "store",
-  "shell", "help", "version" }
+  "shell", "completion", "help", "version" }
 
 -- Signals that end the command: Ctrl-C, a closed terminal, kill.
 local SIGNALS <const> = { SIGINT = 2, SIGHUP = 1, SIGTERM = 15 }

@@ -8,7 +8,7 @@ description = { summary = "sonde: profiles over HTTP", license = "MIT" }
 
 dependencies = { "lua >= 5.4, < 5.5", "sonde" }
 
-external_dependencies = { ZLIB = { header = "zlib.h" }, CURL = { header = "curl/curl.h" } }
+external_dependencies = { ZLIB = { header = "zlib.h", library = "z" }, CURL = { library = "curl" } }
 
 build = {
   type = "builtin",

@@ -8,7 +8,7 @@ description = { summary = "sonde: symbols and probes of native processes", licen
 
 dependencies = { "lua >= 5.4, < 5.5", "sonde" }
 
-external_dependencies = { ZLIB = { header = "zlib.h" }, DW = { header = "elfutils/libdw.h" } }
+external_dependencies = { ZLIB = { header = "zlib.h", library = "z" }, DW = { library = "dw" } }
 
 build = {
   type = "builtin",

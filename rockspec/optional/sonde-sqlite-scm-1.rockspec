@@ -8,7 +8,7 @@ description = { summary = "sonde: the store in one file", license = "MIT" }
 
 dependencies = { "lua >= 5.4, < 5.5", "sonde" }
 
-external_dependencies = { ZLIB = { header = "zlib.h" }, SQLITE = { header = "sqlite3.h" } }
+external_dependencies = { ZLIB = { header = "zlib.h", library = "z" }, SQLITE = { library = "sqlite3" } }
 
 build = {
   type = "builtin",

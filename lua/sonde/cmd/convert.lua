@@ -42,6 +42,16 @@ local function verb_for(module, implied)
   }
 end
 
+--- The declarations of the verb, one for each format.
+-- @treturn {table,...}
+function convert.forms()
+  local list = { verb_for(nil).declaration() }
+  for _, module in ipairs(require("sonde.report").list()) do
+    if module.extensions then list[#list + 1] = verb_for(module).declaration() end
+  end
+  return list
+end
+
 --- Runs the verb.
 -- @tparam {string,...} words
 -- @tparam table env

@@ -116,6 +116,18 @@ local function verb_for(module, implied)
   }
 end
 
+--- The declarations of the verb, one for each format.
+-- @treturn {table,...}
+function diff.forms()
+  local list = {}
+  for _, module in ipairs(require("sonde.report").list()) do
+    if module.takes == "diff" or module.write_diff then
+      list[#list + 1] = verb_for(module).declaration()
+    end
+  end
+  return list
+end
+
 --- Runs the verb.
 -- @tparam {string,...} words
 -- @tparam table env

@@ -51,6 +51,14 @@ local function write_help(env)
   end
 end
 
+--- The declarations of the verb, one for each kind of input.
+-- @treturn {table,...}
+function dump.forms()
+  local list = {}
+  for i, kind in ipairs(KINDS) do list[i] = require(kind.module).declaration() end
+  return list
+end
+
 --- Runs the verb for what the command line names.
 -- @tparam {string,...} words
 -- @tparam table env

@@ -36,6 +36,12 @@ local function overview(env)
   env.out:write("\nsonde help VERB tells a verb's options.\n")
 end
 
+--- The declaration of the verb, for completions.
+-- @treturn {table,...}
+function help.forms()
+  return { { arguments = { { name = "verb", optional = true, help = "its options are told" } } } }
+end
+
 --- Prints the page that was asked for.
 -- @tparam {string,...} words a verb and, for `report`, a report
 -- @tparam table env

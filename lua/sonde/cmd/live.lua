@@ -84,6 +84,9 @@ function live.either(of_file, module)
     end
     return status
   end
+  function of_file.forms()
+    return { of_file.declaration(), require(module).declaration() }
+  end
   return of_file
 end
 

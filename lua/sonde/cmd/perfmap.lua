@@ -30,7 +30,7 @@ return common.verb {
   summary = "have a running process write maps of its code, for perf and the like (.NET 8)",
   arguments = {
     { name = "target", help = live.target_argument.help },
-    { name = "switch", help = "on or off" },
+    { name = "switch", choices = { "on", "off" }, help = "on or off" },
   },
   options = function()
     return options.join({

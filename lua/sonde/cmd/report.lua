@@ -119,6 +119,19 @@ local function start(words, env)
   return verb.start(table.move(words, 2, #words, 1, {}), env)
 end
 
+--- The declarations of the verb: of itself, and of each report.
+-- @treturn {table,...}
+function report.forms()
+  local reports <const> = require "sonde.report"
+  local input <const> = report.arguments[2]
+  local name <const> = { name = "name", choices = reports.names(), help = "of the report" }
+  local list = { { arguments = { name, input } } }
+  for _, module in ipairs(reports.list()) do
+    list[#list + 1] = report.verb_of(module, "report " .. module.name).declaration()
+  end
+  return list
+end
+
 report.name = "report"
 report.summary = "any report, by name: top, tree, peek, gc, jit, …"
 report.arguments = { { name = "name", help = "of the report" }, common.input_argument }

@@ -63,7 +63,8 @@ return common.verb {
   name = "store",
   summary = "check, compact or prune a store of captures",
   arguments = {
-    { name = "action", help = "check: is all of it whole? compact: give free space back;"
+    { name = "action", choices = { "check", "compact", "prune" },
+      help = "check: is all of it whole? compact: give free space back;"
       .. " prune: take old checkpoints away" },
     stores.argument,
   },
