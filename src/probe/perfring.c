@@ -66,6 +66,7 @@ static void describe(struct perf_event_attr *a,
   a->exclude_hv = 1;
   a->exclude_kernel = a->exclude_callchain_kernel = !o->with_kernel;
   a->context_switch = o->with_switches != 0;
+  if (o->with_raw) a->sample_type |= PERF_SAMPLE_RAW;
   a->use_clockid = 1;
   a->clockid = CLOCK_MONOTONIC;
 }
@@ -117,12 +118,13 @@ static int map_ring(struct perfring *r, struct ring *ring, int fd) {
   return -errno;
 }
 
-static int add_on_cpu(struct perfring *r, int tid, unsigned cpu) {
+static int add_on_cpu(struct perfring *r, struct perf_event_attr *attr,
+                      int tid, unsigned cpu) {
   struct ring *ring = &r->rings[cpu];
   if (budget_grow(&r->budget, (void **)&r->fds, &r->fds_cap, sizeof *r->fds,
                   (uint64_t)r->n_fds + 1) != 0)
     return -ENOMEM;
-  long fd = syscall(SYS_perf_event_open, &r->attr, tid, (int)cpu, -1,
+  long fd = syscall(SYS_perf_event_open, attr, tid, (int)cpu, -1,
                     (unsigned long)PERF_FLAG_FD_CLOEXEC);
   if (fd < 0) return -errno;
   r->fds[r->n_fds++] = (int)fd;
@@ -136,12 +138,27 @@ int perfring_add(struct perfring *r, int tid) {
   unsigned added = 0;
   for (unsigned cpu = 0; cpu < r->n_cpus; cpu++) {
     if (r->rings[cpu].is_offline) continue;
-    int status = add_on_cpu(r, tid, cpu);
+    int status = add_on_cpu(r, &r->attr, tid, cpu);
     if (status == -ENODEV) r->rings[cpu].is_offline = 1;
     else if (status != 0) return status;
     else added++;
   }
   return added > 0 ? 0 : -ENODEV;
+}
+
+int perfring_add_tracepoint(struct perfring *r, uint64_t id) {
+  struct perf_event_attr attr = r->attr;
+  int status = 0;
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = id;
+  attr.freq = attr.inherit = 0;
+  attr.sample_period = 1;
+  /* What processes map and do is told by the first event already. */
+  attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+  attr.context_switch = 0;
+  for (unsigned cpu = 0; cpu < r->n_cpus && status == 0; cpu++)
+    if (r->rings[cpu].page != NULL) status = add_on_cpu(r, &attr, -1, cpu);
+  return status;
 }
 
 static int control(struct perfring *r, unsigned long request) {

@@ -18,6 +18,7 @@ struct perfring_options {
   uint32_t stack_bytes;    /* copied with each sample; 0 for none */
   int with_kernel;         /* sample and walk the kernel too */
   int with_switches;       /* a record each time a thread leaves or comes */
+  int with_raw;            /* samples carry what their tracepoint tells */
 };
 
 struct perfring;
@@ -31,6 +32,12 @@ void perfring_free(struct perfring *r);
 ** all threads when 'tid' is -1. 0, or a negative errno.
 */
 int perfring_add(struct perfring *r, int tid);
+
+/*
+** Adds a tracepoint by its number, in all processes, to the rings there are;
+** needs 'with_raw'. 0, or a negative errno.
+*/
+int perfring_add_tracepoint(struct perfring *r, uint64_t id);
 int perfring_start(struct perfring *r);
 void perfring_stop(struct perfring *r);
 

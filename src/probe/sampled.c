@@ -121,12 +121,20 @@ static uint32_t named(struct making *k, const char *name, uint32_t mapping,
   return intern_location(&k->in, &l, &line, 1);
 }
 
+static const char *const marks[] = {
+  [SAMPLER_WOKEN_BY] = "[woken by]",
+  [SAMPLER_NOT_SEEN] = "[since before the recording]",
+  [SAMPLER_NOT_SAMPLED] = "[not sampled]",
+};
+
 static uint32_t kernel_location(struct making *k, uint64_t address,
                                 uint32_t mapping) {
   const char *module;
   char words[32];
-  const char *name = kernelsyms_find(&k->sampler->kernel, address,
-                                     &module);
+  const char *name = NULL;
+  if (address <= SAMPLER_NOT_SAMPLED)
+    return named(k, marks[address], PROFILE_NONE, 0);
+  name = kernelsyms_find(&k->sampler->kernel, address, &module);
   if (name == NULL) {
     snprintf(words, sizeof words, "[kernel]");
     name = words;
@@ -225,10 +233,17 @@ static int add_label(struct profile *p, struct label *label, const char *key,
   return label->key == PROFILE_NONE || label->str == PROFILE_NONE;
 }
 
-static uint32_t labels_of(struct making *k, uint32_t thread) {
+static const char *const states[] = {
+  [SAMPLER_RUNNING] = NULL,
+  [SAMPLER_WAITING] = "waiting",
+  [SAMPLER_RUNNABLE] = "runnable",
+};
+
+static uint32_t labels_of(struct making *k, uint32_t thread,
+                          enum sampler_state state) {
   struct sampler *s = k->sampler;
   const struct sampler_thread *t = &s->threads[thread];
-  struct label labels[4];
+  struct label labels[6];
   char words[48];
   uint32_t n = 0;
   int failed = 0;
@@ -239,6 +254,8 @@ static uint32_t labels_of(struct making *k, uint32_t thread) {
     failed |= add_label(k->profile, &labels[n++], "process", words);
   }
   failed |= add_label(k->profile, &labels[n++], "thread", t->name);
+  if (states[state] != NULL)
+    failed |= add_label(k->profile, &labels[n++], "state", states[state]);
   struct label *id = &labels[n++];
   memset(id, 0, sizeof *id);
   id->key = text(k->profile, "thread_id");
@@ -252,8 +269,10 @@ static int make_samples(struct making *k) {
   struct sampler *s = k->sampler;
   for (uint32_t i = 0; i < s->n_rows; i++) {
     const struct sampler_row *row = &s->rows[i];
-    int64_t values[2] = {row->count, row->weight};
-    uint32_t labels = labels_of(k, row->thread);
+    const struct sampler_thread *t = &s->threads[row->thread];
+    const struct cputime *clock = cputimes_find(&s->cputimes, t->pid, t->tid);
+    int64_t values[2] = {row->count, cputime_scale(clock, row->weight)};
+    uint32_t labels = labels_of(k, row->thread, row->state);
     if (labels == PROFILE_NONE
         || profile_add_sample(k->profile, k->nodes[row->stack], labels,
                               values) != 0)
@@ -262,12 +281,35 @@ static int make_samples(struct making *k) {
   return 0;
 }
 
+/* Threads that ran too shortly to be sampled: so that the sum is right. */
+static int add_unsampled(struct sampler *s) {
+  struct cputimes *t = &s->cputimes;
+  uint32_t mark = sampler_mark(s, SAMPLER_NOT_SAMPLED), stack;
+  if (mark == UINT32_MAX) return -1;
+  if ((stack = stacks_push(&s->stacks, 0, mark)) == STACK_NONE) return -1;
+  for (uint32_t i = 0; i < t->n; i++) {
+    struct cputime *row = &t->list[i];
+    uint64_t used = row->last - row->first;
+    if (row->sampled > 0 || used == 0) continue;
+    uint32_t thread = sampler_thread_of(s, row->pid, row->tid);
+    s->counts.unsampled_ns += used;
+    if (thread == UINT32_MAX
+        || sampler_add_row(s, thread, stack, 0, (int64_t)used,
+                           SAMPLER_RUNNING) != 0)
+      return -1;
+    row->sampled = used;
+  }
+  return 0;
+}
+
 static int make_head(struct making *k) {
   struct profile *p = k->profile;
   const struct sampler *s = k->sampler;
-  uint32_t samples = text(p, "samples"), count = text(p, "count");
-  uint32_t type = text(p, s->is_time ? "cpu" : "events");
-  uint32_t unit = text(p, s->is_time ? "nanoseconds" : "count");
+  uint32_t samples = text(p, s->is_off ? "waits" : "samples");
+  uint32_t type = text(p, s->is_off ? "off_cpu"
+                          : s->is_time ? "cpu" : "events");
+  uint32_t unit = text(p, s->is_off || s->is_time ? "nanoseconds" : "count");
+  uint32_t count = text(p, "count");
   p->period_type.type = type;
   p->period_type.unit = unit;
   p->default_type = type;
@@ -292,7 +334,8 @@ struct profile *sampler_profile(struct sampler *s) {
   struct making k = {.sampler = s, .profile = profile_new(0)};
   if (k.profile == NULL) return NULL;
   intern_init(&k.in, k.profile);
-  int status = make_rooms(&k);
+  int status = s->cputimes.was_read ? add_unsampled(s) : 0;
+  if (status == 0) status = make_rooms(&k);
   if (status == 0) status = make_head(&k);
   if (status == 0) status = make_mappings(&k);
   if (status == 0) status = make_stacks(&k);

@@ -5,6 +5,9 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "probe/offcpu.h"
 
 /* Maps that do not have an address are read again, but not more often. */
 #define READ_AGAIN_NS UINT64_C(100000000)
@@ -19,6 +22,10 @@ struct sampler *sampler_new(const struct perfring_options *options) {
   index_init(&s->by_frame, &s->budget);
   index_init(&s->by_thread, &s->budget);
   index_init(&s->by_row, &s->budget);
+  waits_init(&s->waits);
+  cputimes_init(&s->cputimes);
+  s->is_off = options->with_switches != 0;
+  s->has_raw = options->with_raw != 0;
   s->is_time = options->type == PERF_TYPE_SOFTWARE
                && options->config <= PERF_COUNT_SW_TASK_CLOCK;
   s->rules = unwind_rules_new();
@@ -47,10 +54,12 @@ void sampler_free(struct sampler *s) {
   index_free(&s->by_frame);
   index_free(&s->by_thread);
   index_free(&s->by_row);
+  waits_free(&s->waits);
+  cputimes_free(&s->cputimes);
   free(s);
 }
 
-static int is_meant(const struct sampler *s, uint32_t pid) {
+int sampler_is_meant(const struct sampler *s, uint32_t pid) {
   if (!s->is_filtered) return 1;
   for (uint32_t i = 0; i < s->n_pids; i++)
     if (s->pids[i] == pid) return 1;
@@ -123,13 +132,27 @@ static uint32_t thread_of(struct sampler *s, uint32_t pid, uint32_t tid,
   return s->n_threads++;
 }
 
-static int add_row(struct sampler *s, uint32_t thread, uint32_t stack,
-                   int64_t weight) {
+uint32_t sampler_thread_of(struct sampler *s, uint32_t pid, uint32_t tid) {
+  return thread_of(s, pid, tid, NULL);
+}
+
+/* Marks are where the kernel has no code. */
+uint32_t sampler_mark(struct sampler *s, enum sampler_mark mark) {
+  uint32_t module = spaces_kernel(&s->spaces);
+  if (module == UINT32_MAX) return module;
+  s->spaces.modules[module].kind = MODULE_KERNEL;
+  return frame_of(s, module, (uint64_t)mark);
+}
+
+int sampler_add_row(struct sampler *s, uint32_t thread, uint32_t stack,
+                    int64_t count, int64_t weight,
+                    enum sampler_state state) {
   uint32_t tag = hash_tag(hash_mix(thread, stack)), probe = tag, id;
   while ((id = index_next(&s->by_row, tag, &probe)) != INDEX_NONE) {
     struct sampler_row *row = &s->rows[id];
-    if (row->thread != thread || row->stack != stack) continue;
-    row->count++;
+    if (row->thread != thread || row->stack != stack || row->state != state)
+      continue;
+    row->count += count;
     row->weight += weight;
     return 0;
   }
@@ -137,7 +160,7 @@ static int add_row(struct sampler *s, uint32_t thread, uint32_t stack,
       || budget_grow(&s->budget, (void **)&s->rows, &s->rows_cap,
                      sizeof *s->rows, (uint64_t)s->n_rows + 1) != 0)
     return -1;
-  struct sampler_row fresh = {thread, stack, 1, weight};
+  struct sampler_row fresh = {thread, stack, state, count, weight};
   s->rows[s->n_rows] = fresh;
   index_put(&s->by_row, tag, s->n_rows++);
   return 0;
@@ -149,6 +172,8 @@ struct sample {
   uint32_t pid, tid;
   uint64_t kernel[MOST_IPS], user[MOST_IPS];
   uint64_t n_kernel, n_user;
+  const uint8_t *raw;      /* what a tracepoint tells */
+  size_t raw_size;
   uint64_t registers[UNWIND_REGISTERS];
   struct unwind_input in;
 };
@@ -182,7 +207,15 @@ static void read_user(struct cursor *c, struct sample *sample) {
   sample->in.stack_size = used < size ? used : size;
 }
 
-static int read_sample(struct cursor c, struct sample *sample) {
+/* An event that tells nothing has 4 bytes here too. */
+static void read_raw(struct cursor *c, struct sample *sample) {
+  uint32_t size = cur_u32(c);
+  if (size > cur_left(c)) c->failed = 1;
+  else if (size > 0) sample->raw = cur_take(c, size);
+  sample->raw_size = size > 4 ? size : 0;
+}
+
+static int read_sample(struct cursor c, int has_raw, struct sample *sample) {
   sample->ip = cur_u64(&c);
   sample->pid = cur_u32(&c);
   sample->tid = cur_u32(&c);
@@ -192,6 +225,8 @@ static int read_sample(struct cursor c, struct sample *sample) {
   sample->n_kernel = sample->n_user = 0;
   memset(&sample->in, 0, sizeof sample->in);
   read_chain(&c, sample);
+  sample->raw_size = 0;
+  if (has_raw) read_raw(&c, sample);
   if (c.failed) return -1;
   if (cur_left(&c) >= 8) read_user(&c, sample);
   sample->in.chain = sample->user;
@@ -223,6 +258,7 @@ static uint32_t user_part(struct sampler *s, const struct sample *sample) {
   else if (space_find(p, innermost) == NULL
            && sample->time - p->read_at > READ_AGAIN_NS)
     space_read(&s->spaces, p, sample->time);
+  if (p->n_maps == 0) return 0;   /* it is becoming another program */
   unwind(&s->spaces, p, s->rules, &sample->in, u);
   count_end(s, u->end);
   for (uint32_t i = u->n; i > 0; i--) {
@@ -253,28 +289,68 @@ static uint32_t kernel_part(struct sampler *s, const struct sample *sample,
   return node;
 }
 
+/* The whole stack; STACK_NONE without memory. */
+static uint32_t stack_of(struct sampler *s, const struct sample *sample) {
+  uint32_t node = 0;
+  if (sample->n_user > 0 || sample->in.registers != NULL)
+    node = user_part(s, sample);
+  else s->counts.kernel_only++;
+  return node != STACK_NONE ? kernel_part(s, sample, node) : node;
+}
+
+/*
+** An interrupt's work is not that of the thread which it came upon: what the
+** kernel entered by it stays, and nothing outside of that.
+*/
+static void keep_interrupt(struct sampler *s, struct sample *sample) {
+  const char *module;
+  sample->n_user = 0;
+  sample->in.registers = NULL;
+  if (!s->has_kernel) kernelsyms_read(&s->kernel);
+  s->has_kernel = 1;
+  for (uint64_t i = 0; i < sample->n_kernel; i++) {
+    const char *name = kernelsyms_find(&s->kernel, sample->kernel[i] - 1,
+                                       &module);
+    if (name == NULL || strncmp(name, "asm_", 4) != 0) continue;
+    sample->n_kernel = i + 1;
+    return;
+  }
+}
+
+/* A thread woke another. */
+static int on_waking(struct sampler *s, struct sample *sample) {
+  struct wait *w = offcpu_woken(s, sample->raw, sample->raw_size);
+  if (w == NULL) return 0;
+  if (offcpu_in_interrupt(sample->raw, sample->raw_size))
+    keep_interrupt(s, sample);
+  uint32_t node = stack_of(s, sample);
+  if (node == STACK_NONE) return -1;
+  w->waker = node;
+  return 0;
+}
+
 static int on_sample(struct sampler *s, struct cursor c) {
   struct sample sample;
-  uint32_t node = 0;
-  if (read_sample(c, &sample) != 0) {
+  if (read_sample(c, s->has_raw, &sample) != 0) {
     s->counts.damaged++;
     return 0;
   }
+  if (sample.raw_size > 0) return on_waking(s, &sample);
   if (sample.pid == 0) return 0;   /* a processor without work */
-  if (!is_meant(s, sample.pid)) {
+  if (!sampler_is_meant(s, sample.pid)) {
     s->counts.others++;
     return 0;
   }
   s->counts.samples++;
   if (s->first == 0) s->first = sample.time;
   s->last = sample.time;
-  if (sample.n_user > 0 || sample.in.registers != NULL)
-    node = user_part(s, &sample);
-  else s->counts.kernel_only++;
-  if (node != STACK_NONE) node = kernel_part(s, &sample, node);
+  uint32_t node = stack_of(s, &sample);
+  if (node == STACK_NONE) return -1;
+  if (s->is_off) return offcpu_place(s, sample.pid, sample.tid, node);
   uint32_t thread = thread_of(s, sample.pid, sample.tid, NULL);
-  if (node == STACK_NONE || thread == UINT32_MAX) return -1;
-  return add_row(s, thread, node, (int64_t)sample.period);
+  if (thread == UINT32_MAX) return -1;
+  return sampler_add_row(s, thread, node, 1, (int64_t)sample.period,
+                         SAMPLER_RUNNING);
 }
 
 static int on_map(struct sampler *s, struct cursor c) {
@@ -289,7 +365,7 @@ static int on_map(struct sampler *s, struct cursor c) {
   cur_skip(&c, 8);
   cur_skip(&c, 8);
   const char *path = elf_text(c, 0, NULL);
-  if (path == NULL || !is_meant(s, pid)) return 0;
+  if (path == NULL || !sampler_is_meant(s, pid)) return 0;
   struct space *p = spaces_of(&s->spaces, pid);
   if (p == NULL) return -1;
   if (!p->is_read) return 0;   /* all of it is read with the first sample */
@@ -302,7 +378,7 @@ static int on_map(struct sampler *s, struct cursor c) {
 static int on_name(struct sampler *s, struct cursor c, int is_exec) {
   uint32_t pid = cur_u32(&c), tid = cur_u32(&c);
   const char *name = elf_text(c, 0, NULL);
-  if (name == NULL || !is_meant(s, pid)) return 0;
+  if (name == NULL || !sampler_is_meant(s, pid)) return 0;
   struct space *p = spaces_of(&s->spaces, pid);
   if (p == NULL) return -1;
   if (is_exec) {
@@ -315,10 +391,12 @@ static int on_name(struct sampler *s, struct cursor c, int is_exec) {
 }
 
 static int on_fork(struct sampler *s, struct cursor c) {
-  uint32_t pid = cur_u32(&c), parent = cur_u32(&c);
-  if (c.failed || pid == parent || !is_meant(s, parent)) return 0;
+  uint32_t pid = cur_u32(&c), parent = cur_u32(&c), tid = cur_u32(&c);
+  if (c.failed || !sampler_is_meant(s, parent)) return 0;
+  if (s->is_off && offcpu_begins(s, pid, tid) != 0) return -1;
+  if (pid == parent) return 0;
   space_fork(&s->spaces, parent, pid);
-  return s->is_filtered && !is_meant(s, pid) ? mean(s, pid) : 0;
+  return s->is_filtered && !sampler_is_meant(s, pid) ? mean(s, pid) : 0;
 }
 
 static int on_record(struct sampler *s, const void *bytes) {
@@ -332,6 +410,12 @@ static int on_record(struct sampler *s, const void *bytes) {
     case PERF_RECORD_COMM:
       return on_name(s, c, (h.misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
     case PERF_RECORD_FORK: return on_fork(s, c);
+    case PERF_RECORD_EXIT:
+      cur_skip(&c, 8);
+      offcpu_gone(s, cur_u32(&c));
+      return 0;
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE: return offcpu_switch(s, c, h.misc);
     case PERF_RECORD_LOST:
       cur_skip(&c, 8);
       s->counts.lost += cur_u64(&c);
@@ -349,4 +433,37 @@ int sampler_take(struct sampler *s) {
     status = on_record(s, perfring_record(s->ring, i));
   perfring_release(s->ring);
   return status;
+}
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+int sampler_start(struct sampler *s) {
+  s->began = now();
+  return perfring_start(s->ring);
+}
+
+int sampler_stop(struct sampler *s) {
+  uint64_t end = now();
+  perfring_stop(s->ring);
+  if (sampler_take(s) != 0) return -1;
+  return s->is_off ? offcpu_end(s, end) : 0;
+}
+
+/* What samples say by now, beside what the kernel's clocks say. */
+int sampler_look_at_clocks(struct sampler *s) {
+  struct cputimes *t = &s->cputimes;
+  for (uint32_t i = 0; i < t->n; i++) t->list[i].sampled = 0;
+  for (uint32_t i = 0; i < s->n_rows; i++) {
+    const struct sampler_thread *of = &s->threads[s->rows[i].thread];
+    struct cputime *row = cputimes_find(t, of->pid, of->tid);
+    if (row != NULL) row->sampled += (uint64_t)s->rows[i].weight;
+  }
+  for (uint32_t i = 0; i < s->spaces.n_spaces; i++)
+    if (cputimes_read(t, s->spaces.list[i].pid) != 0) return -1;
+  t->was_read = 1;
+  return 0;
 }

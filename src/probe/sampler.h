@@ -6,9 +6,11 @@
 #define SONDE_PROBE_SAMPLER_H
 
 #include "base/strtab.h"
+#include "probe/cputimes.h"
 #include "probe/perfring.h"
 #include "probe/space.h"
 #include "probe/unwind.h"
+#include "probe/waits.h"
 #include "profile/profile.h"
 #include "profile/stacks.h"
 #include "symbols/kernelsyms.h"
@@ -31,8 +33,19 @@ struct sampler_thread {
   char name[16];
 };
 
+/* What a thread did while it was off the processors. */
+enum sampler_state { SAMPLER_RUNNING, SAMPLER_WAITING, SAMPLER_RUNNABLE };
+
+/* Frames that are no code but say something of the stack. */
+enum sampler_mark {
+  SAMPLER_WOKEN_BY,          /* what follows is the waker's */
+  SAMPLER_NOT_SEEN,          /* it was there before we looked */
+  SAMPLER_NOT_SAMPLED        /* it ran, and no sample hit it */
+};
+
 struct sampler_row {
   uint32_t thread, stack;
+  enum sampler_state state;
   int64_t count, weight;     /* samples; nanoseconds or events */
 };
 
@@ -50,9 +63,15 @@ struct sampler {
   uint32_t *pids;                  uint32_t pids_cap, n_pids;
   struct index by_frame, by_thread, by_row;
   struct stack_table stacks;
+  struct waits waits;              /* of threads off the processors */
+  struct cputimes cputimes;
   struct sampler_counts counts;
   struct unwound unwound;
   uint64_t first, last;            /* times of samples */
+  uint64_t began;                  /* by the same clock */
+  uint32_t woken_at;               /* where sched_waking says who wakes up */
+  uint8_t is_off;                  /* waits are meant, not samples */
+  uint8_t has_raw;                 /* samples have a tracepoint's fields */
   uint8_t is_whole_machine;        /* no process is left out */
   uint8_t is_filtered;             /* the events are of all, 'pids' is meant */
   uint8_t is_time;                 /* weights are nanoseconds */
@@ -67,6 +86,23 @@ int sampler_add_pid(struct sampler *s, uint32_t pid);
 
 /* Takes what has come since; 0, or -1 without memory. */
 int sampler_take(struct sampler *s);
+
+/* Begins, at a time of CLOCK_MONOTONIC; 0, or a negative errno. */
+int sampler_start(struct sampler *s);
+
+/* Ends, and takes the rest; 0, or -1 without memory. */
+int sampler_stop(struct sampler *s);
+
+/* Looks at what threads have used so far; 0, or -1 without memory. */
+int sampler_look_at_clocks(struct sampler *s);
+
+/* Parts of it, for those that make rows: as the names say; UINT32_MAX or -1
+** without memory. */
+int sampler_is_meant(const struct sampler *s, uint32_t pid);
+uint32_t sampler_thread_of(struct sampler *s, uint32_t pid, uint32_t tid);
+uint32_t sampler_mark(struct sampler *s, enum sampler_mark mark);
+int sampler_add_row(struct sampler *s, uint32_t thread, uint32_t stack,
+                    int64_t count, int64_t weight, enum sampler_state state);
 
 /*
 ** Names frames in code of no file by a process's perf map, which is changed

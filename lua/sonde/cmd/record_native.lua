@@ -7,6 +7,9 @@ local units <const> = require "sonde.base.units"
 
 local native = {}
 
+-- As long as a program may go on after its recording.
+local FOREVER <const> = 10 * 365 * 24 * 3600 * 1000000000
+
 local SIGINT <const>, SIGTERM <const>, SIGHUP <const> = 2, 15, 1
 
 --- Options of `sonde record` for this way to record.
@@ -20,6 +23,10 @@ native.options = {
       "cycles", "instructions", "cache-misses", "branch-misses", "page-faults",
       "context-switches" },
     help = "with --native and --system: what the kernel samples by (default cpu-clock)" },
+  { name = "off_cpu", type = "boolean",
+    help = "with --native and --system: where threads wait, and how long" },
+  { name = "wakers", type = "boolean",
+    help = "with --off-cpu: on top of each wait, what ended it; needs tracefs" },
 }
 
 -- Options that are of a session with a runtime.
@@ -36,10 +43,17 @@ local function check(args)
       errors.usage(("%s does not go with --%s"):format(way, name:gsub("_", "-")))
     end
   end
-  if args.command then errors.usage(way .. " samples what runs: no -- CMD with it") end
-  if args.system and (args.target or args.process) then
+  if args.system and (args.target or args.process or args.command) then
     errors.usage("--system is all processes: no process with it", "sonde record -p PID --native")
   end
+  if args.command and (args.target or args.process) then
+    errors.usage("-- CMD and a process: one of them")
+  end
+  if args.off_cpu and (args.event or args.frequency) then
+    errors.usage(("--off-cpu counts every wait: --%s does not go with it"):format(
+      args.event and "event" or "frequency"))
+  end
+  if args.wakers and not args.off_cpu then errors.usage("--wakers goes with --off-cpu") end
 end
 
 local function pid_of(args)
@@ -64,18 +78,10 @@ local function percent(part, whole)
   return ("%.1f %%"):format(whole > 0 and part * 100 / whole or 0)
 end
 
--- What the result is worth.
-local function tell(sampling, counts, env)
-  local stacks <const> = counts.complete + counts.spliced + counts.chain + counts.cut
-  env:say(("%s samples of %d threads, %s of the user stacks reach the thread's start"):format(
-    units.count(counts.samples), counts.threads, percent(stacks - counts.cut, stacks)))
-  if not sampling.has_kernel then
-    env:say("without what the kernel did: kernel.perf_event_paranoid does not allow it",
-      "sudo sysctl kernel.perf_event_paranoid=1, or as root, or CAP_PERFMON")
-  end
+local function tell_losses(sampling, counts, env)
   if counts.lost > 0 then
     env:warn(("%s samples were lost: no room in the rings"):format(units.count(counts.lost)), nil,
-      "--frequency 49")
+      sampling.has_wakers and "without --wakers" or not sampling.is_off and "--frequency 49" or nil)
   end
   if counts.throttled > 0 then
     env:say(("the kernel slowed sampling down %d times (kernel.perf_event_max_sample_rate)"):format(
@@ -86,17 +92,46 @@ local function tell(sampling, counts, env)
   end
 end
 
-local function begin(args, env)
+-- What the result is worth.
+local function tell(sampling, counts, env)
+  local stacks <const> = counts.complete + counts.spliced + counts.chain + counts.cut
+  env:say(("%s %s of %d threads, %s of the user stacks reach the thread's start"):format(
+    units.count(sampling.is_off and counts.waits or counts.samples),
+    sampling.is_off and "waits" or "samples", counts.threads,
+    percent(stacks - counts.cut, stacks)))
+  if sampling.still > 0 then
+    env:say(("%d threads waited all the time: where is not known, they never left"):format(
+      sampling.still))
+  end
+  if not sampling.has_kernel then
+    env:say("without what the kernel did: kernel.perf_event_paranoid does not allow it",
+      "sudo sysctl kernel.perf_event_paranoid=1, or as root, or CAP_PERFMON")
+  end
+  tell_losses(sampling, counts, env)
+end
+
+-- The program that -- CMD names, held at its first instruction.
+local function start_program(args)
+  if args.command == nil then return nil end
+  local program <const>, message, code = require("sonde.process.launch").start(args.command)
+  if program == nil then errors.raise { message = message, code = code } end
+  return program
+end
+
+local function begin(args, program, env)
   local sample <const> = require "sonde.probe.sample"
-  local opts <const> = { pid = pid_of(args), duration = args.duration, event = args.event,
-    frequency = args.frequency }
+  local opts <const> = { pid = program and program.pid or not program and pid_of(args) or nil,
+    duration = args.duration, event = args.event, frequency = args.frequency,
+    off_cpu = args.off_cpu, wakers = args.wakers }
   local sampling, message, code, hint = sample.open(opts)
   if sampling == nil then
     errors.raise { message = message, code = code, hint = hint, status = errors.exit.target }
   end
-  env:say(("sampling %s by %s, %s until Ctrl-C"):format(
+  if program then sampling.name = args.command[1]:match "([^/]*)$" end
+  env:say(("sampling %s by %s, %suntil Ctrl-C"):format(
     sampling.pid and ("process %d (%s)"):format(sampling.pid, sampling.name) or "all processes",
-    sampling.event, args.duration and "for " .. units.duration(args.duration) .. " or" or ""))
+    sampling.is_off and "waits" or sampling.event,
+    args.duration and "for " .. units.duration(args.duration) .. " or " or ""))
   return sampling
 end
 
@@ -104,12 +139,22 @@ local function default_output(name)
   return os.date(name:gsub("[^%w._-]", "_") .. "_%Y%m%d_%H%M%S.pb.gz")
 end
 
-local function run_to_end(sampling, env)
+-- Of a program that we started, signals are its own, first.
+local function heed(sampling, program, number)
+  local core <const> = require "sonde.c.core"
+  if program and not program.was_told then
+    program.was_told = true
+    if not core.signal_by_kernel(number) then program:signal(number) end
+    return
+  end
+  sampling:stop(number == SIGINT and "Ctrl-C" or "a signal asked for it")
+end
+
+local function run_to_end(sampling, program, env)
   local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
   local release <const> = require("sonde.base.loop").on_signals({ SIGINT, SIGTERM, SIGHUP },
-    function(number)
-      sampling:stop(number == SIGINT and "Ctrl-C" or "a signal asked for it")
-    end)
+    function(number) heed(sampling, program, number) end)
+  if program then program:go() end
   local reason <const> = sampling:run(function(counts)
     show(("%s samples  %s lost"):format(units.count(counts.samples), units.count(counts.lost)))
   end)
@@ -118,23 +163,11 @@ local function run_to_end(sampling, env)
   return reason
 end
 
---- Runs it.
--- @tparam table args
--- @tparam table env
--- @treturn ?integer exit status
-function native.run(args, env)
-  check(args)
-  common.redactor(args)
-  local sampling <const> = begin(args, env)
-  args.output = args.output or default_output(sampling.name)
-  local module <const>, why = require("sonde.report").for_path(args.output)
-  if module == nil then errors.usage("-o: " .. why, "-o cpu.pb.gz") end
-  local reason <const> = run_to_end(sampling, env)
-  env:say(("stopped after %s: %s"):format(units.duration(sampling.elapsed_ns),
-    REASONS[reason] or reason))
+local function write(sampling, module, args, env)
   local counts <const> = sampling:counts()
-  if counts.samples == 0 then
-    env:say "no samples: it did not run on a processor meanwhile"
+  if counts.samples + counts.waits == 0 then
+    env:say(sampling.is_off and "no waits: no thread left or came back meanwhile"
+      or "no samples: it did not run on a processor meanwhile")
     return errors.exit.empty
   end
   local profile <const>, missing = sampling:profile()
@@ -144,6 +177,32 @@ function native.run(args, env)
   common.write_report(module, common.redacted(profile, args), {
     output = args.output, redact = args.redact, redactor = args.redactor,
   }, env)
+end
+
+local function report_for(path)
+  local module <const>, why = require("sonde.report").for_path(path)
+  if module == nil then errors.usage("-o: " .. why, "-o cpu.pb.gz") end
+  return module
+end
+
+--- Runs it.
+-- @tparam table args
+-- @tparam table env
+-- @treturn ?integer exit status
+function native.run(args, env)
+  check(args)
+  common.redactor(args)
+  local module = args.output and report_for(args.output)
+  local program <const> = start_program(args)
+  local _ <close> = program
+  local sampling <const> = begin(args, program, env)
+  args.output = args.output or default_output(sampling.name)
+  module = module or report_for(args.output)
+  local reason <const> = run_to_end(sampling, program, env)
+  env:say(("stopped after %s: %s"):format(units.duration(sampling.elapsed_ns),
+    REASONS[reason] or reason))
+  local status <const> = write(sampling, module, args, env)
+  return program and program:wait(require("sonde.base.loop").after(FOREVER)) or status
 end
 
 return native

@@ -122,15 +122,31 @@ function places.tracepoint(name)
     config = math.tointeger(tonumber(id)), binary = "[tracepoints]" }
 end
 
+-- A tracepoint's number, and where its record has a field.
+local function field_of(event, field)
+  local folder <const> = root()
+  local id <const> = folder and read(("%s/events/%s/id"):format(folder, event))
+  local format <const> = id and read(("%s/events/%s/format"):format(folder, event))
+  local at <const> = format and format:match("[%s]" .. field .. ";%s+offset:(%d+);")
+  if at then return math.tointeger(tonumber(id)), math.tointeger(tonumber(at)) end
+end
+
 --- The tracepoint of forks.
 -- @treturn ?integer its number; nil without tracefs
 -- @treturn ?integer where its record has the child's number
 function places.forks()
-  local folder <const> = root()
-  local id <const> = folder and read(folder .. "/events/sched/sched_process_fork/id")
-  local format <const> = id and read(folder .. "/events/sched/sched_process_fork/format")
-  local child_at <const> = format and format:match("child_pid;%s+offset:(%d+);")
-  if child_at then return math.tointeger(tonumber(id)), math.tointeger(tonumber(child_at)) end
+  return field_of("sched/sched_process_fork", "child_pid")
+end
+
+--- The tracepoint of threads that wake another.
+-- @treturn ?integer its number; nil without tracefs
+-- @treturn integer|string where its record has the other's number; else a message
+-- @treturn ?string code `unavailable`
+-- @treturn ?string hint
+function places.wakings()
+  local id <const>, at = field_of("sched/sched_waking", "pid")
+  if id then return id, at end
+  return no_tracefs "sched:sched_waking"
 end
 
 --- The processors that are there.

@@ -7,6 +7,7 @@
 local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
+local places <const> = require "sonde.probe.places"
 local proc <const> = require "sonde.process.proc"
 local symbols <const> = require "sonde.symbols"
 local uv <const> = require "sonde.base.uv"
@@ -18,6 +19,13 @@ local SECOND <const> = 1000 * MS
 
 -- The rings hold a second of samples at least: often enough, and cheap.
 local TICK <const> = 50 * MS
+
+-- Each switch and each waking is told, which is far more.
+local SWITCH_TICK <const> = 15 * MS
+
+-- How often clocks of threads are read: a thread that ends in between has less
+-- than this left of its life.
+local CLOCKS <const> = 200 * MS
 
 -- Events of the kernel, as perf_event_open numbers them: type and config.
 local EVENTS <const> = {
@@ -46,8 +54,12 @@ sample.options = {
     argname = "NAME", help = "what the kernel samples by: " .. table.concat(EVENT_NAMES, " ") },
   { name = "frequency", type = "integer", default = 99, min = 1, max = 10000, argname = "N",
     help = "samples a second of each processor that works" },
-  { name = "stack", type = "size", default = 16384, default_text = "16KiB", max = 65528,
+  { name = "stack", type = "size", max = 65528, default_text = "16KiB, off_cpu 8KiB",
     help = "how much of the stack is copied with each sample to be walked" },
+  { name = "off_cpu", type = "boolean",
+    help = "where threads are off the processors, and how long, instead of where they run" },
+  { name = "wakers", type = "boolean",
+    help = "with off_cpu: on top of each wait, what ended it; needs tracefs" },
   { name = "pid", type = "integer", min = 1, help = "the process; nil for all of the machine" },
   { name = "duration", type = "duration", min = 1, help = "how long; until it is stopped" },
 }
@@ -63,7 +75,7 @@ end
 
 local HINT <const> = "sudo sysctl kernel.perf_event_paranoid=1, or as root, or CAP_PERFMON"
 
-local function refused(subject, message, code)
+local function refused(subject, message, code, hint)
   local level <const> = paranoia()
   if code == "permission" then
     return nil, ("cannot sample %s: %s (kernel.perf_event_paranoid is %s)"):format(subject, message,
@@ -72,15 +84,16 @@ local function refused(subject, message, code)
   if code == "unavailable" and level == nil then
     return nil, ("cannot sample %s: this kernel has no perf events"):format(subject), code
   end
-  return nil, ("cannot sample %s: %s"):format(subject, message), code
+  return nil, ("cannot sample %s: %s"):format(subject, message), code, hint
 end
 
 local function new_sampler(native, opts, with_kernel)
-  local event <const> = EVENTS[opts.event]
+  local event <const> = EVENTS[opts.off_cpu and "context-switches" or opts.event]
+  local stack <const> = opts.stack or opts.off_cpu and 8192 or 16384
   return native.sampler {
     type = event.type, config = event.config, period = event.period,
     frequency = event.period == nil and opts.frequency or nil,
-    stack = opts.stack // 8 * 8, kernel = with_kernel,
+    stack = stack // 8 * 8, kernel = with_kernel, switches = opts.off_cpu, raw = opts.wakers,
   }
 end
 
@@ -111,11 +124,22 @@ local function aim(sampler, pid)
   return sampler:thread(-1, true)
 end
 
--- With the kernel's frames where that is allowed, else without.
+-- Who wakes threads is told by a tracepoint of the whole machine.
+local function ask_for_wakers(sampler)
+  local id <const>, at, code, hint = places.wakings()
+  if id == nil then return nil, at, code, hint end
+  return sampler:wakers(id, at)
+end
+
+-- With the kernel's frames where that is allowed, else without: except for
+-- waits, which are the kernel's events.
 local function open_sampler(native, opts)
   local sampler = new_sampler(native, opts, true)
-  local done, message, code = aim(sampler, opts.pid)
-  if not done and code == "permission" then
+  local done, message, code, hint = aim(sampler, opts.pid)
+  if done and opts.wakers then
+    done, message, code, hint = ask_for_wakers(sampler)
+  end
+  if not done and code == "permission" and not opts.off_cpu then
     sampler:close()
     sampler = new_sampler(native, opts, false)
     done, message, code = aim(sampler, opts.pid)
@@ -123,7 +147,13 @@ local function open_sampler(native, opts)
   end
   if done then return sampler, true end
   sampler:close()
-  return nil, message, code
+  return nil, message, code, hint
+end
+
+-- Samples count what the kernel's clocks say, where both see the same.
+local function has_clocks(opts, kernel)
+  return opts.pid ~= nil and kernel and not opts.off_cpu
+    and (opts.event == "cpu-clock" or opts.event == "task-clock")
 end
 
 --- Begins to sample.
@@ -134,6 +164,7 @@ end
 -- @treturn ?string hint
 function sample.open(opts)
   opts = options.check(sample.options, opts, "sample.open")
+  if opts.wakers and not opts.off_cpu then error("sample.open: wakers goes with off_cpu", 2) end
   local native, message, code, hint = symbols.native()
   if native == nil then return nil, message, code, hint end
   local subject, stat = "this machine", nil
@@ -142,15 +173,19 @@ function sample.open(opts)
     stat, message, code = proc.stat(opts.pid)
     if stat == nil then return nil, message, code, "sonde ps --all" end
   end
-  local sampler, kernel, reason = open_sampler(native, opts)
-  if sampler == nil then return refused(subject, kernel, reason) end
+  local sampler, kernel, reason, try = open_sampler(native, opts)
+  if sampler == nil then return refused(subject, kernel, reason, try) end
   local started, why, which = sampler:start()
   if not started then return refused(subject, why, which) end
+  local clocks <const> = has_clocks(opts, kernel)
+  if clocks then sampler:look_at_clocks() end
   return setmetatable({
     sampler = sampler, pid = opts.pid, name = stat and stat.name or "system",
     start_time = stat and stat.start_time, duration = opts.duration, began = loop.now(),
     time_ns = os.time() * SECOND, has_kernel = kernel, wanted = loop.event(),
-    event = opts.event, frequency = opts.frequency,
+    event = opts.event, frequency = opts.frequency, is_off = opts.off_cpu, still = 0,
+    has_wakers = opts.wakers,
+    clocks_at = clocks and loop.after(CLOCKS) or math.maxinteger,
   }, Sampling)
 end
 
@@ -167,15 +202,24 @@ local function has_ended(self)
   return stat == nil or stat.start_time ~= self.start_time or stat.state == "Z"
 end
 
+local function take(self)
+  self.sampler:take()
+  if loop.now() >= self.clocks_at then
+    self.sampler:look_at_clocks()
+    self.clocks_at = loop.after(CLOCKS)
+  end
+end
+
 --- Samples until the duration is over, the process ends or `Sampling:stop`.
 -- @tparam ?function looked called now and then with the counts
 -- @treturn string why it ended: "duration", "ended" or what was said
 function Sampling:run(looked)
   local over <const> = self.duration and self.began + self.duration or math.maxinteger
+  local tick <const> = self.is_off and SWITCH_TICK or TICK
   local reason
   repeat
-    local stopped <const>, why = self.wanted:wait(math.min(loop.after(TICK), over))
-    self.sampler:take()
+    local stopped <const>, why = self.wanted:wait(math.min(loop.after(tick), over))
+    take(self)
     if looked then looked(self.sampler:counts()) end
     if stopped then
       reason = why
@@ -186,6 +230,12 @@ function Sampling:run(looked)
     end
   until reason
   self.sampler:stop()
+  if self.clocks_at ~= math.maxinteger then self.sampler:look_at_clocks() end
+  -- Threads that neither left nor came back.
+  if self.is_off and self.pid then
+    local threads <const> = #proc.thread_ids(self.pid)
+    self.still = math.max(0, threads - self.sampler:counts().threads)
+  end
   self.elapsed_ns = math.floor(loop.now() - self.began)
   return reason
 end

@@ -35,7 +35,7 @@ static int fail(lua_State *L, int error) {
 static void read_options(lua_State *L, struct perfring_options *o) {
   static const char *const names[] = {
     "type", "config", "frequency", "period", "stack", "kernel", "switches",
-    NULL
+    "raw", NULL
   };
   aux_check_options(L, 1, names);
   memset(o, 0, sizeof *o);
@@ -47,6 +47,7 @@ static void read_options(lua_State *L, struct perfring_options *o) {
                                            o->period > 0 ? 0 : 99);
   o->with_kernel = aux_opt_boolean(L, 1, "kernel", 1);
   o->with_switches = aux_opt_boolean(L, 1, "switches", 0);
+  o->with_raw = aux_opt_boolean(L, 1, "raw", 0);
   lua_Integer stack = aux_opt_integer(L, 1, "stack", 16384);
   luaL_argcheck(L, stack >= 0 && stack <= 65528 && stack % 8 == 0, 1,
                 "option 'stack' must be a multiple of 8 below 65536");
@@ -59,7 +60,8 @@ A sampler, with nothing to sample yet.
 @tparam table options `type config` (as of perf_event_open; cpu-clock),
 `frequency` (samples a second; 99) or `period` (one in so many events), `stack`
 (bytes of the stack to copy; 16384), `kernel` (boolean; true: sample the kernel
-too), `switches` (boolean)
+too), `switches` (boolean: where threads are off the processors, and how long;
+with the event of context switches), `raw` (boolean: sampler:wakers follows)
 @treturn ?userdata
 */
 static int sampler_create(lua_State *L) {
@@ -106,11 +108,44 @@ static int sampler_thread(lua_State *L) {
 }
 
 /***
+Asks who wakes threads, too.
+@function sampler:wakers
+@tparam integer id of the tracepoint sched_waking
+@tparam integer offset where it says the thread that is woken
+@treturn ?userdata itself
+@treturn ?string message
+@treturn ?string code
+*/
+static int sampler_wakers(lua_State *L) {
+  struct sampler *s = check(L);
+  lua_Integer id = luaL_checkinteger(L, 2), at = luaL_checkinteger(L, 3);
+  luaL_argcheck(L, id > 0, 2, "no such tracepoint");
+  luaL_argcheck(L, at > 0 && at < 4096, 3, "no such field");
+  luaL_argcheck(L, s->has_raw, 1, "the sampler was made without `raw`");
+  s->woken_at = (uint32_t)at;
+  int status = perfring_add_tracepoint(s->ring, (uint64_t)id);
+  if (status != 0) return fail(L, -status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
+Looks at the clocks of threads (schedstat), by which samples are scaled at the
+end. Called right after the start, then now and then.
+@function sampler:look_at_clocks
+*/
+static int sampler_clocks(lua_State *L) {
+  if (sampler_look_at_clocks(check(L)) != 0) return aux_no_memory(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
 Begins.
 @function sampler:start
 */
-static int sampler_start(lua_State *L) {
-  int status = perfring_start(check(L)->ring);
+static int sampler_begin(lua_State *L) {
+  int status = sampler_start(check(L));
   if (status != 0) return fail(L, -status);
   lua_settop(L, 1);
   return 1;
@@ -131,9 +166,10 @@ static int sampler_drain(lua_State *L) {
 Ends sampling and takes the rest.
 @function sampler:stop
 */
-static int sampler_stop(lua_State *L) {
-  perfring_stop(check(L)->ring);
-  return sampler_drain(L);
+static int sampler_end(lua_State *L) {
+  if (sampler_stop(check(L)) != 0) return aux_no_memory(L);
+  lua_settop(L, 1);
+  return 1;
 }
 
 /***
@@ -253,9 +289,11 @@ static int sampler_gc(lua_State *L) {
 static const luaL_Reg methods[] = {
   {"process", sampler_process},
   {"thread", sampler_thread},
-  {"start", sampler_start},
+  {"wakers", sampler_wakers},
+  {"look_at_clocks", sampler_clocks},
+  {"start", sampler_begin},
   {"take", sampler_drain},
-  {"stop", sampler_stop},
+  {"stop", sampler_end},
   {"counts", sampler_count},
   {"code", sampler_code},
   {"name", sampler_name},
