@@ -452,6 +452,7 @@ build = {
     ["sonde.probe.session"] = "lua/sonde/probe/session.lua",
     ["sonde.probe.user"] = "lua/sonde/probe/user.lua",
     ["sonde.process.cputime"] = "lua/sonde/process/cputime.lua",
+    ["sonde.process.launch"] = "lua/sonde/process/launch.lua",
     ["sonde.process.native"] = "lua/sonde/process/native.lua",
     ["sonde.process.proc"] = "lua/sonde/process/proc.lua",
     ["sonde.process.sockets"] = "lua/sonde/process/sockets.lua",

@@ -163,7 +163,7 @@ local function run_to_end(sampling, program, env)
   return reason
 end
 
-local function write(sampling, module, args, env)
+local function write(sampling, report, args, env)
   local counts <const> = sampling:counts()
   if counts.samples + counts.waits == 0 then
     env:say(sampling.is_off and "no waits: no thread left or came back meanwhile"
@@ -174,15 +174,15 @@ local function write(sampling, module, args, env)
   tell(sampling, counts, env)
   for _, text in ipairs(missing) do env:say("methods are without names: " .. text) end
   sampling:close()
-  common.write_report(module, common.redacted(profile, args), {
+  common.write_report(report, common.redacted(profile, args), {
     output = args.output, redact = args.redact, redactor = args.redactor,
   }, env)
 end
 
 local function report_for(path)
-  local module <const>, why = require("sonde.report").for_path(path)
-  if module == nil then errors.usage("-o: " .. why, "-o cpu.pb.gz") end
-  return module
+  local report <const>, why = require("sonde.report").for_path(path)
+  if report == nil then errors.usage("-o: " .. why, "-o cpu.pb.gz") end
+  return report
 end
 
 --- Runs it.
@@ -192,16 +192,16 @@ end
 function native.run(args, env)
   check(args)
   common.redactor(args)
-  local module = args.output and report_for(args.output)
+  local report = args.output and report_for(args.output)
   local program <const> = start_program(args)
   local _ <close> = program
   local sampling <const> = begin(args, program, env)
   args.output = args.output or default_output(sampling.name)
-  module = module or report_for(args.output)
+  report = report or report_for(args.output)
   local reason <const> = run_to_end(sampling, program, env)
   env:say(("stopped after %s: %s"):format(units.duration(sampling.elapsed_ns),
     REASONS[reason] or reason))
-  local status <const> = write(sampling, module, args, env)
+  local status <const> = write(sampling, report, args, env)
   return program and program:wait(require("sonde.base.loop").after(FOREVER)) or status
 end
 
