@@ -186,7 +186,8 @@ static int sampler_count(lua_State *L) {
 #undef COUNT
   aux_set_unsigned(L, "frames", s->n_frames);
   aux_set_unsigned(L, "stacks", s->n_rows);
-  aux_set_unsigned(L, "threads", s->n_threads);
+  /* A thread that changes its name has a row for each. */
+  aux_set_unsigned(L, "threads", s->is_off ? s->waits.n : s->n_threads);
   aux_set_integer(L, "duration_ns", (int64_t)(s->last - s->first));
   return 1;
 }
