@@ -12,12 +12,7 @@ local OPTIONAL <const> = {
     external = "CURL", library = "curl", libraries = { "curl", "z", "m" } },
   { name = "native", summary = "symbols and probes of native processes",
     folders = { "src/symbols", "src/probe", "src/lua/native" },
-<<<<<<< HEAD
-    shared = { "src/elf", "src/profile", "src/pprof" },
-    external = "DW", header = "elfutils/libdw.h",
-=======
     shared = { "src/elf", "src/profile", "src/pprof" }, external = "DW", library = "dw",
->>>>>>> 9906ff2 (sonde completion: bash, zsh, fish, the manual page)
     libraries = { "dw", "elf", "iberty", "z", "m" } },
   { name = "sqlite", summary = "the store in one file", folders = { "src/sqlite",
     "src/lua/sqlite" }, external = "SQLITE", library = "sqlite3",
