@@ -37,19 +37,19 @@ function term.colored(fd, getenv)
 end
 
 --- A line that is rewritten in place while something takes long. It writes
--- only to a terminal, and not before half a second has passed.
+-- only to a terminal, and not before half a second of work or one of time.
 -- @param out a file handle
 -- @tparam boolean live is it a terminal?
 -- @treturn function call it with a text to show, with nil to clear the line
 function term.status(out, live)
   if not live then return function() end end
-  local began <const> = os.clock()
+  local began <const>, since <const> = os.clock(), os.time()
   local shown = false
   return function(text)
     if text == nil then
       if shown then out:write("\r\27[K") end
       shown = false
-    elseif shown or os.clock() - began > 0.5 then
+    elseif shown or os.clock() - began > 0.5 or os.time() - since > 1 then
       out:write("\r\27[K", text)
       shown = true
     end

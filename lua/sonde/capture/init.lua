@@ -9,6 +9,8 @@
 -- A checkpoint is acknowledged when it returns true: then it survives whatever
 -- becomes of us.
 -- @module sonde.capture
+local batch <const> = require "sonde.capture.store.batch"
+local errors <const> = require "sonde.base.errors"
 local kind <const> = require "sonde.capture.kind"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
@@ -28,9 +30,10 @@ local AT_ONCE <const> = 16
 
 --- Options of `sonde.capture`.
 capture.options = {
-  { name = "root", type = "integer", default = 0, min = 0,
+  { name = "root", type = "integer", default_text = "0", min = 0,
     help = "the process whose tree is captured; 0 is this one" },
-  { name = "id", type = "string", help = "goes on with the capture of this id" },
+  { name = "id", type = "string",
+    help = "goes on with the capture of this id, of the same root when none is given" },
   { name = "service", type = "string", help = "a name to find it by" },
   { name = "kinds", type = "string", many = true, default = { "stacks" },
     help = "what checkpoints record that name no kind" },
@@ -75,10 +78,53 @@ local function check_kinds(names)
   return true
 end
 
-local function register(self)
+local function register(self, known)
+  -- An end that was noted before is none any more.
   return self.store:capture { id = self.id, root_pid = self.root, service = self.opts.service,
     root_key = ("%d:%d"):format(self.root, self.tree.start_time), host = uv.os_gethostname(),
-    started_at = not self.resumed and now_ns() or nil, kinds = self.opts.kinds }
+    started_at = not known and now_ns() or nil, ended_at = known and 0 or nil,
+    kinds = self.opts.kinds }
+end
+
+-- What the store has of the capture that an id goes on with.
+local function find_known(self)
+  if self.opts.id == nil then return nil end
+  local done <const>, list <const> = pcall(self.store.captures, self.store)
+  if not done then
+    if not errors.is_failure(list) then error(list, 0) end
+    return nil, list.message, list.code
+  end
+  for _, row in ipairs(list) do
+    if row.id == self.opts.id then return row end
+  end
+end
+
+-- The root, and whether it is still the one that the capture was begun with.
+local function find_root(self, known)
+  local pid = self.opts.root or known and known.root_pid or 0
+  if pid == 0 then pid = uv.os_getpid() end
+  local message, code
+  self.root = pid
+  self.tree, message, code = tree.new(pid)
+  if self.tree == nil then return nil, message, code, "sonde ps" end
+  local stat <const> = proc.stat(pid)
+  if stat == nil or stat.state == "Z" then
+    return nil, ("process %d has ended"):format(pid), "not_found", "sonde ps"
+  end
+  local key <const> = ("%d:%d"):format(pid, self.tree.start_time)
+  if known and known.root_pid == pid and known.root_key and known.root_key ~= key then
+    return nil, ("process %d is another one than that of capture %s: the number was given again")
+      :format(pid, self.id), "not_found", "a new capture, without an id"
+  end
+  return true
+end
+
+local function begin(self)
+  local known <const>, wrong <const>, why <const> = find_known(self)
+  if wrong then return nil, wrong, why end
+  local found, message, code, hint = find_root(self, known)
+  if not found then return nil, message, code, hint end
+  return register(self, known)
 end
 
 --- Opens a capture: `sonde.capture`.
@@ -92,27 +138,30 @@ end
 function capture.open(given)
   local declared, store, transports = split(given)
   local opts <const> = options.check(capture.options, declared, "sonde.capture")
-  local known, message, code = check_kinds(opts.kinds)
-  if not known then return nil, message, code end
+  local done, message, code = check_kinds(opts.kinds)
+  if not done then return nil, message, code end
   local hint
-  local root <const> = opts.root == 0 and uv.os_getpid() or opts.root
-  local self <const> = setmetatable({ opts = opts, root = root, id = opts.id or new_id(),
-    resumed = opts.id ~= nil, n = 0, records = 0, failures = 0, ended = {},
+  local self <const> = setmetatable({ opts = opts, id = opts.id or new_id(), n = 0, records = 0,
+    failures = 0, ended = {}, tasks = {}, owns_store = type(store) == "string", store = store,
     transports = transports or transport.default(opts.addresses) }, Capture)
-  self.tree, message, code = tree.new(root)
-  if self.tree == nil then return nil, message, code, "sonde ps" end
-  self.owns_store = type(store) == "string"
-  self.store = store
   if self.owns_store then
     self.store, message, code, hint = stores.open(store)
     if self.store == nil then return nil, message, code, hint end
   end
-  known, message, code = register(self)
-  if not known then
-    self:close()
-    return nil, message, code
-  end
-  return self
+  done, message, code, hint = begin(self)
+  if done then return self end
+  self.closed = true
+  if self.owns_store then self.store:close() end
+  return nil, message, code, hint
+end
+
+-- A process that is this young may yet become another program, or show its runtime.
+local SETTLED <const> = 15 * SECOND
+
+local function find_runtime(pid)
+  if require("sonde.dotnet.target").of_pid(pid) then return "dotnet" end
+  if require("sonde.golang.buildinfo").of_pid(pid) then return "go" end
+  return "native"
 end
 
 -- The runtime decides what a kind has of a process; it is looked up once.
@@ -120,13 +169,9 @@ local function runtime_of(self, row)
   self.runtimes = self.runtimes or {}
   local known <const> = self.runtimes[row.key]
   if known then return known end
-  local runtime = "native"
-  if require("sonde.dotnet.target").of_pid(row.pid) then
-    runtime = "dotnet"
-  elseif require("sonde.golang.buildinfo").of_pid(row.pid) then
-    runtime = "go"
-  end
-  self.runtimes[row.key] = runtime
+  local runtime <const> = find_runtime(row.pid)
+  local age <const> = now_ns() - proc.started_at(row.start_time) * SECOND
+  if runtime ~= "native" or age > SETTLED then self.runtimes[row.key] = runtime end
   return runtime
 end
 
@@ -160,10 +205,10 @@ local function processes_of(self, params)
     "not_found"
 end
 
-local function context_of(self, params)
-  local deadline <const> = loop.after(params.timeout)
+local function context_of(self, module, params)
+  local deadline <const> = loop.after(params.timeout + (module.takes and module.takes(params) or 0))
   return {
-    transports = self.transports, checkpoint = new_id(), now = now_ns,
+    transports = self.transports, checkpoint = new_id(), now = now_ns, taken_at = now_ns(),
     rows = self.tree:rows(), ended = self.ended,
     directory = self.store.directory and self.store:directory() or ".",
     left = function() return math.max(MS, deadline - loop.now()) end,
@@ -180,6 +225,12 @@ local function failure(module, process, message)
   return { { kind = module.name, key = process.key, pid = process.pid, error = message } }
 end
 
+-- Whether the number still is, or last was, that of the process that was meant.
+local function is_same(process)
+  local stat <const> = process.start and proc.stat(process.pid)
+  return not stat or stat.start_time == process.start
+end
+
 -- A kind's work on a process. What goes wrong with one is a record of it.
 local function take_one(module, context, process, params)
   local done <const>, parts <const>, message <const> = pcall(module.take, context, process, params)
@@ -187,31 +238,71 @@ local function take_one(module, context, process, params)
     if tostring(parts):find("interrupted!", 1, true) then error(parts, 0) end
     return failure(module, process, tostring(parts))
   end
+  if not is_same(process) then
+    return failure(module, process, "the process ended, and its number was given to another")
+  end
   return parts or failure(module, process, message)
 end
 
+-- Parts of a checkpoint that wait for the store: a tree of any size takes so much
+-- memory of ours, and what exceeds it is written before the rest is there.
+local MOST_WAITING <const> = 64 << 20
+
+local function write(self, out)
+  if #out.parts == 0 and out.batches > 0 then return end
+  local parts <const> = out.parts
+  out.parts, out.size, out.batches = {}, 0, out.batches + 1
+  local done, message, code, kept = self.store:write { capture = self.id, parts = parts,
+    checkpoint = { id = out.context.checkpoint, taken_at = out.context.taken_at,
+      reason = out.reason } }
+  if not done then out.refused = out.refused or { message, code, kept } end
+end
+
+local function count(self, out, part)
+  out.n = out.n + 1
+  if part.error then
+    out.failed, out.first = out.failed + 1, out.first or part.error
+    self.failures = self.failures + 1
+  end
+  self.records = self.records + (part.profile and #part.profile
+    or type(part.records) == "table" and #part.records or 1)
+end
+
+local function put(self, out, parts)
+  for _, part in ipairs(parts) do
+    count(self, out, part)
+    out.parts[#out.parts + 1] = part
+  end
+  out.size = out.size + batch.size { parts = parts }
+  if out.size > MOST_WAITING then write(self, out) end
+end
+
 -- All processes at the same time, as many as there are workers, under one deadline.
-local function take_all(module, context, processes, params)
-  local results, next_one, tasks = {}, 0, {}
+local function take_all(self, module, out, processes, params)
+  local next_one, answered <const> = 0, {}
   for i = 1, math.min(AT_ONCE, #processes) do
-    tasks[i] = loop.task(function()
-      while next_one < #processes do
+    self.tasks[i] = loop.task(function()
+      while next_one < #processes and not self.canceled do
         next_one = next_one + 1
         local at <const> = next_one
-        results[at] = take_one(module, context, processes[at], params)
+        local parts <const> = take_one(module, out.context, processes[at], params)
+        if not out.over then
+          answered[at] = true
+          put(self, out, parts)
+        end
       end
     end)
   end
-  for _, task in ipairs(tasks) do
-    local joined <const> = task:join(context.deadline + SECOND)
+  for _, task in ipairs(self.tasks) do
+    local joined <const> = task:join(out.context.deadline + SECOND)
     if not joined then task:cancel "the checkpoint's time is over" end
   end
-  local parts = {}
+  out.over, self.tasks = true, {}
   for i, process in ipairs(processes) do
-    local taken <const> = results[i] or failure(module, process, "it did not answer in time")
-    table.move(taken, 1, #taken, #parts + 1, parts)
+    if not answered[i] then
+      put(self, out, failure(module, process, self.canceled or "it did not answer in time"))
+    end
   end
-  return parts
 end
 
 local function offered(module, processes)
@@ -223,28 +314,20 @@ local function offered(module, processes)
   return list
 end
 
-local function parts_of(self, module, params)
-  local context <const> = context_of(self, params)
-  if module.of_tree then return module.take(context, nil, params), context end
+local function take(self, module, out, params)
+  if module.of_tree then
+    put(self, out, module.take(out.context, nil, params))
+    -- Who has ended is told once.
+    self.ended = {}
+    return true
+  end
   local processes, message, code = processes_of(self, params)
   if processes == nil then return nil, message, code end
   -- Of a whole tree those are taken that the kind has something of; one that was
   -- named is looked into in any case, and why it failed is told.
   if params.tree then processes = offered(module, processes) end
-  return take_all(module, context, processes, params), context
-end
-
-local function count(self, parts)
-  local failed, first = 0, nil
-  for _, part in ipairs(parts) do
-    if part.error then
-      failed, first = failed + 1, first or part.error
-    end
-    self.records = self.records + (part.profile and #part.profile
-      or type(part.records) == "table" and #part.records or 1)
-  end
-  self.failures = self.failures + failed
-  return failed, first
+  take_all(self, module, out, processes, params)
+  return true
 end
 
 --- Marks a checkpoint.
@@ -254,6 +337,7 @@ end
 --   the first)
 -- @treturn ?string message
 -- @treturn ?string code
+-- @treturn ?boolean whether the store keeps it in memory and tries again
 function Capture:checkpoint(given)
   given = given or {}
   local module, message, code = kind.get(given.kind or self.opts.kinds[1])
@@ -262,15 +346,24 @@ function Capture:checkpoint(given)
   params, message, code = kind.validate(module, given)
   if params == nil then return nil, message, code end
   self:refresh()
-  local parts, context, reason = parts_of(self, module, params)
-  if parts == nil then return nil, context, reason end
-  local failed <const>, first <const> = count(self, parts)
-  local written, why, kept = self.store:write { capture = self.id, parts = parts,
-    checkpoint = { id = context.checkpoint, taken_at = now_ns(), reason = params.reason } }
-  if not written then return nil, why, kept end
+  self.canceled = nil
+  local out <const> = { context = context_of(self, module, params), reason = params.reason,
+    parts = {}, size = 0, batches = 0, n = 0, failed = 0 }
+  local done, why, reason = take(self, module, out, params)
+  if not done then return nil, why, reason end
+  write(self, out)
+  if out.refused then return nil, table.unpack(out.refused, 1, 3) end
   self.n = self.n + 1
-  return { id = context.checkpoint, kind = module.name, parts = #parts, failed = failed,
-    error = first }
+  return { id = out.context.checkpoint, kind = module.name, parts = out.n, failed = out.failed,
+    error = out.first }
+end
+
+--- Ends the checkpoint that runs in another task, or in a callback's reach: what came
+-- until now is kept, and who has not answered is recorded so.
+-- @tparam ?string message
+function Capture:cancel(message)
+  self.canceled = message or "canceled"
+  for _, task in ipairs(self.tasks) do task:cancel(self.canceled) end
 end
 
 --- Looks who is in the tree now. Called by every checkpoint.
@@ -289,17 +382,21 @@ function Capture:is_alive()
   return stat ~= nil and stat.start_time == self.tree.start_time and stat.state ~= "Z"
 end
 
---- Ends the capture. It can be gone on with by its id.
+--- Ends the capture: what waits in memory is written, and the store closed when it
+-- was opened here. It can be gone on with by its id.
 -- @treturn ?boolean true
--- @treturn ?string message: what could not be written yet is lost
+-- @treturn ?string message: what could not be written until now is lost
 -- @treturn ?string code
 function Capture:close()
-  if self.closed or self.store == nil then return true end
+  if self.closed then return true end
   self.closed = true
-  local done, message, code = self.store:capture { id = self.id, ended_at = now_ns() }
+  local done, message, code = self.store:flush()
+  if done then done, message, code = self.store:capture { id = self.id, ended_at = now_ns() } end
+  local waiting <const> = self.store:waiting()
   if self.owns_store then self.store:close() end
-  if not done then return nil, message, code end
-  return true
+  if done then return true end
+  if waiting > 0 then message = ("%s; %d batches are lost"):format(message, waiting) end
+  return nil, message, code
 end
 
 Capture.__close = Capture.close

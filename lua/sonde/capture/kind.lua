@@ -5,7 +5,8 @@
 --      fields = { … },          -- of its records, for a kind of a user's own
 --      params = { … },          -- declared options of a checkpoint
 --      check = function(params) return message end,       -- what options cannot say
---      offers = function(facts) return true end,          -- has it something of a process?
+--      offers = function(process) return true end,        -- has it something of a process?
+--      takes = function(params) return ns end,            -- time of the work itself
 --      take = function(context, process, params) return parts end,
 --      formats = { "text", "jsonl" },                     -- of an export
 --    }
@@ -29,9 +30,10 @@ kind.common = {
   { name = "tree", type = "boolean", help = "all processes of the tree" },
   { name = "reason", type = "string", default = "manual", help = "why: recorded with it" },
   { name = "timeout", type = "duration", default = 30000000000, default_text = "30s", min = 1,
-    help = "how long the checkpoint may take" },
+    help = "how long the checkpoint may take, beyond the time of a profile or trace" },
 }
 
+-- Kinds that somebody registered or that were loaded.
 local registered <const> = {}
 
 local function shipped(name)

@@ -5,7 +5,13 @@ local errors <const> = require "sonde.base.errors"
 local json <const> = require "sonde.base.json"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
+local term <const> = require "sonde.base.term"
 local units <const> = require "sonde.base.units"
+
+local SECOND <const> = 1000000000
+
+-- How often it is looked whether the process is still there.
+local LOOK <const> = SECOND // 4
 
 local SIGHUP <const>, SIGINT <const>, SIGTERM <const> = 1, 2, 15
 
@@ -18,6 +24,7 @@ local function names_of(text)
 end
 
 local function root_of(args)
+  if args.pid == nil and args.id then return nil end
   if args.pid == nil then
     errors.usage("which process? give -p PID or a name", "sonde ps")
   end
@@ -54,7 +61,7 @@ local function plan_of(args)
   return plan
 end
 
-local function tell(done, args, env)
+local function tell(done, state, args, env)
   if args.json then
     env.out:write(json.encode({ schema = 1, checkpoint = done.id, kind = done.kind,
       parts = done.parts, failed = done.failed, error = done.error },
@@ -62,39 +69,91 @@ local function tell(done, args, env)
     env.out:flush()
     return
   end
+  -- On a terminal the status line tells of what went well.
+  if env.terminal.err and args.every and done.failed == 0 then return end
+  state.show(nil)
   env:say(("checkpoint %s: %s, %d part%s%s"):format(done.id, done.kind, done.parts,
     done.parts == 1 and "" or "s", done.failed > 0
       and ("; %d failed, the first: %s"):format(done.failed, done.error) or ""))
 end
 
-local function mark(capture, plan, args, env)
+-- A checkpoint that the store refused: it may be written yet.
+local function tell_refused(message, kept, state, env)
+  state.show(nil)
+  if not kept then state.lost = state.lost + 1 end
+  env:say(message .. (kept and " (kept in memory, and tried again with the next checkpoint)"
+    or ""))
+end
+
+-- What is left of the time, so that the last checkpoint does not outlive it by much.
+local function timeout_of(params, state)
+  if state.deadline == nil then return params.timeout end
+  return math.min(params.timeout, math.max(SECOND, state.deadline - loop.now()))
+end
+
+local function mark(capture, plan, state, args, env)
   for _, params in ipairs(plan) do
+    if state.over:is_set() then return end
     local given = {}
     for name, value in pairs(params) do given[name] = value end
-    local done, message, code = capture:checkpoint(given)
-    if done then tell(done, args, env) else env:warn(message, code) end
+    given.timeout = timeout_of(params, state)
+    local done, message, _, kept = capture:checkpoint(given)
+    if done then
+      tell(done, state, args, env)
+    else
+      tell_refused(message, kept, state, env)
+    end
   end
 end
 
+local function status(capture, state)
+  local waiting <const>, bytes <const> = capture.store:waiting()
+  state.show(("%s  %s checkpoints  %s records  %d processes%s%s"):format(
+    units.duration(loop.now() - state.began), units.count(capture.n),
+    units.count(capture.records), #capture.tree:rows(),
+    capture.failures > 0 and ("  %s failed"):format(units.count(capture.failures)) or "",
+    waiting > 0 and ("  %d batches (%s) wait for the store"):format(waiting, units.bytes(bytes))
+      or ""))
+end
+
+-- Waits for the next checkpoint; false when none will come.
+local function wait_until(at, capture, state)
+  while loop.now() < at do
+    if not capture:is_alive() then
+      state.why = ("process %d has ended"):format(capture.root)
+      return false
+    end
+    state.over:wait(math.min(at, loop.after(LOOK)))
+    if state.over:is_set() then return false end
+    status(capture, state)
+  end
+  return true
+end
+
 -- Checkpoints until there is a reason to end.
-local function run(capture, plan, args, env)
-  local over, why = loop.event(), "the time is over"
+local function run(capture, plan, state, args, env)
+  local at = state.began
+  while true do
+    mark(capture, plan, state, args, env)
+    if args.every == nil or state.over:is_set() then return end
+    -- Those that were missed are not made up for.
+    at = math.max(at + args.every, loop.now())
+    if not wait_until(math.min(at, state.deadline or at), capture, state) then return end
+    if state.deadline and loop.now() >= state.deadline then
+      state.why = "the time is over"
+      return
+    end
+  end
+end
+
+local function guarded_run(capture, plan, state, args, env)
   local release <const> = loop.on_signals({ SIGHUP, SIGINT, SIGTERM }, function()
-    over:set()
-    why = "asked to"
+    if not state.over:set() then return end
+    state.why = "asked to end"
+    capture:cancel "the capture was ended"
   end)
-  local deadline <const> = args.duration and loop.after(args.duration)
-  local next_one = loop.now()
-  repeat
-    mark(capture, plan, args, env)
-    if args.every == nil then break end
-    next_one = math.max(next_one + args.every, loop.now())
-    if deadline and next_one > deadline then break end
-    over:wait(next_one)
-    if not capture:is_alive() then why = "the process has ended" end
-  until over:is_set() or not capture:is_alive()
-  release()
-  return why
+  local _ <close> = setmetatable({}, { __close = release })
+  run(capture, plan, state, args, env)
 end
 
 return common.verb {
@@ -114,7 +173,8 @@ return common.verb {
         help = "a checkpoint again and again, this far apart; one only otherwise" },
       { name = "duration", type = "duration", min = 1, help = "end after this time" },
       { name = "root_only", type = "boolean", help = "the process alone, without its tree" },
-      { name = "id", type = "string", help = "go on with the capture of this id" },
+      { name = "id", type = "string",
+        help = "go on with the capture of this id; its process, when none is given" },
       { name = "service", type = "string", help = "a name to find the capture by" },
       { name = "reason", type = "string", default = "periodic",
         help = "why: recorded with each checkpoint" },
@@ -144,15 +204,21 @@ return common.verb {
       root = root_of(args), store = args.store, id = args.id, service = args.service,
       kinds = names_of(args.kind) })
     if not args.json then env:say(("capture %s of process %d"):format(capture.id, capture.root)) end
-    local began <const> = loop.now()
-    local why <const> = run(capture, plan, args, env)
+    local state <const> = { over = loop.event(), why = "one checkpoint was asked for (--every)",
+      began = loop.now(), lost = 0, deadline = args.duration and loop.after(args.duration),
+      show = term.status(env.err, env.terminal.err and not args.json) }
+    guarded_run(capture, plan, state, args, env)
+    state.show(nil)
     local done, message, code = capture:close()
     if not done then env:warn(message, code) end
     if not args.json then
-      env:say(("%d checkpoints in %s: %s"):format(capture.n, units.duration(loop.now() - began),
-        why), "sonde captures " .. (args.store or ""))
+      env:say(("%s checkpoint%s in %s: %s"):format(units.count(capture.n),
+        capture.n == 1 and "" or "s", units.duration(loop.now() - state.began), state.why),
+        "sonde captures " .. (args.store or ""))
     end
-    return capture.n > 0 and capture.records > capture.failures and errors.exit.done
-      or errors.exit.empty
+    if state.lost > 0 then
+      env:warn(("%d checkpoints could not be kept"):format(state.lost), "unavailable")
+    end
+    return capture.records > capture.failures and errors.exit.done or errors.exit.empty
   end,
 }

@@ -15,9 +15,8 @@ local SECOND <const> = 1000000000
 -- A gops agent knows these, and no others.
 local OF_GOPS <const> = { cpu = "pprof-cpu", heap = "pprof-heap" }
 
--- What an answer takes beyond the time of the profile.
-local PATIENCE <const> = 30 * SECOND
-local DEFAULT_SECONDS <const> = 10
+-- Seconds of a CPU profile: over pprof when nothing is said, and those of an agent.
+local DEFAULT_SECONDS <const>, SECONDS_OF_GOPS <const> = 10, 30
 
 --- What a checkpoint takes.
 goprof.params = {
@@ -52,6 +51,21 @@ function goprof.check(params)
   if source == "file" and #params.profile > 1 then return "a file holds one profile" end
 end
 
+--- The time that the work takes by itself, beyond what answers take.
+-- @tparam table params
+-- @treturn integer nanoseconds
+function goprof.takes(params)
+  if params.source == "file" then return 0 end
+  for _, name in ipairs(params.profile) do
+    -- Who names no source may get an agent's profile.
+    if name == "cpu" then
+      return SECOND * (params.seconds or params.source == "pprof" and DEFAULT_SECONDS
+        or SECONDS_OF_GOPS)
+    end
+  end
+  return 0
+end
+
 --- Has it something of a process?
 -- @tparam table process `runtime`
 -- @treturn boolean
@@ -75,13 +89,11 @@ function Read.pprof(context, address, name, params)
   local pprof <const> = require "sonde.golang.pprof"
   if name ~= "cpu" then return pprof.fetch(address, name, nil, { timeout = context.left() }) end
   local seconds <const> = params.seconds or DEFAULT_SECONDS
-  return pprof.fetch(address, "profile", "seconds=" .. seconds,
-    { timeout = seconds * SECOND + PATIENCE })
+  return pprof.fetch(address, "profile", "seconds=" .. seconds, { timeout = context.left() })
 end
 
 function Read.gops(context, address, name)
-  return require("sonde.golang.gops").ask(address, OF_GOPS[name], {
-    timeout = name == "cpu" and 30 * SECOND + PATIENCE or context.left() })
+  return require("sonde.golang.gops").ask(address, OF_GOPS[name], { timeout = context.left() })
 end
 
 -- The source that a checkpoint names, or the first that answers.

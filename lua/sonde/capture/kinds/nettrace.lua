@@ -18,6 +18,13 @@ nettrace.params = {
     help = "most of a trace" },
 }
 
+--- The time that the work takes by itself.
+-- @tparam table params
+-- @treturn integer nanoseconds
+function nettrace.takes(params)
+  return params.duration
+end
+
 --- Has it something of a process?
 -- @tparam table process `runtime`
 -- @treturn boolean

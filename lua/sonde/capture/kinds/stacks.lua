@@ -1,6 +1,7 @@
 --- The kind `stacks`: what every goroutine and thread does, one record for each
 -- goroutine, each managed thread and each dump of native threads.
 -- @module sonde.capture.kinds.stacks
+local batch <const> = require "sonde.capture.store.batch"
 local core <const> = require "sonde.c.core"
 
 local stacks = { name = "stacks", summary = "the stacks of goroutines and threads",
@@ -77,8 +78,10 @@ local function native_record(text)
   for entry in stream:records() do
     first, count = first or entry, count + 1
   end
-  return { { raw = text, count = count, thread_id = first and first.thread_id,
-    frames = frames_of(first and first.frames) } }
+  -- A text of thousands of threads is cut here, so that many do not fill the memory.
+  local raw <const>, cut <const> = batch.text(text)
+  return { { raw = raw, truncated = cut or nil, count = count,
+    thread_id = first and first.thread_id, frames = frames_of(first and first.frames) } }
 end
 
 --- The records of a dump; a text that holds none is told as it is.

@@ -414,6 +414,8 @@ function Reading:captures()
     for name, value in pairs(dkjson.decode(row[2], 1, nil) or {}) do
       capture[name] = plain(value)
     end
+    -- 0 stands for a capture that was gone on with.
+    if capture.ended_at == 0 then capture.ended_at = nil end
   end
   for row in self:each("SELECT capture_id, uniqExact(checkpoint_id), sum(records), min(taken_at),"
     .. " max(taken_at) FROM parts WHERE " .. COMMITTED .. " GROUP BY capture_id") do

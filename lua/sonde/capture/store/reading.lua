@@ -348,7 +348,9 @@ function Reading:captures()
   for id, root_pid, root_key, host, service, started_at, ended_at, kinds, params, checkpoints,
     records, first, last in rows(self, sql, {}) do
     list[#list + 1] = { id = id, root_pid = root_pid, root_key = root_key, host = host,
-      service = service, started_at = started_at, ended_at = ended_at,
+      service = service, started_at = started_at,
+      -- 0 stands for a capture that was gone on with.
+      ended_at = ended_at ~= 0 and ended_at or nil,
       kinds = kinds and dkjson.decode(kinds, 1, nil), first = first, last = last,
       params = params and dkjson.decode(params, 1, nil), checkpoints = checkpoints,
       records = math.tointeger(records) }

@@ -64,10 +64,11 @@ local function run(path, arguments, deadline)
   end })
   if handle == nil then return nil, ("cannot run %s: %s"):format(path, pid), "unavailable" end
   local closed <const> = { read_into(out, output), read_into(err, complaints) }
-  local done <const>, status <const> = ended:wait(deadline)
+  local done <const>, status <const>, code <const> = ended:wait(deadline)
   if not done then
     uv.kill(pid, SIGKILL)
     ended:wait(loop.after(SECOND))
+    if code == "canceled" then return nil, status, code end
     return nil, path .. " did not end in time", "timeout"
   end
   for _, event in ipairs(closed) do event:wait(loop.after(SECOND)) end
