@@ -96,6 +96,8 @@ local CASES <const> = {
       "real/net10-attach-killed.nettrace.gz", "pprof/ref/heap.pb.gz" },
   },
   go_gc = { has = {}, not_in = { "pprof/ref/cpu.pb.gz", "demo.nettrace" } },
+  -- Of stores: store_cli_spec has one where goroutines grow.
+  goroutine_growth = { has = {}, not_in = { "pprof/ref/cpu.pb.gz", "demo.nettrace" } },
 }
 
 describe("rule", function()

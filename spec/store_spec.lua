@@ -169,6 +169,16 @@ for _, backend in ipairs(backends) do
         local functions <const> = assert(store:groups { kind = "goprof", by = "function",
           sample_type = "inuse_space" })
         assert.are.same({ "main.main", 2100 }, { functions[1].name, functions[1].value })
+        for _, by in ipairs(require("sonde.capture.answers").groupings) do
+          local n = 0
+          for _, row in ipairs(assert(store:groups { kind = "stacks", by = by })) do
+            n = n + row.records
+            assert.is_true(row.first <= row.last)
+          end
+          -- A record is in one group, or in that of each of its functions.
+          local all <const> = #collect(store:records { kind = "stacks" })
+          assert.is_true(by == "function" or n == all, ("%s: %d of %d"):format(by, n, all))
+        end
         local points <const> = assert(store:trend { kind = "goprof", view = "inuse_space",
           func = "leak" })
         assert.are.same({ 100, 200, 300 }, { points[1].flat, points[2].cum, points[3].flat })

@@ -68,7 +68,8 @@ end
 
 -- A first word that is no verb: a file to summarise, or a mistake.
 local function is_input(word)
-  if word == "-" or word:find("[/.]") or word:find("^%d+$") or word:find("^unix:/") then
+  if word == "-" or word:find("[/.]") or word:find("^%d+$") or word:find("^unix:/")
+    or word:find("^clickhouse://") then
     return true
   end
   return core.path_info(word) ~= nil

@@ -213,7 +213,8 @@ end
 -- NetTrace and .netperf give a Trace, pprof and folded stacks a Profile, text of
 -- goroutines and of native stacks a Dump; gzip, xz and zip around them are opened
 -- too.
--- @param from a path, a URL (of a file, of net/http/pprof or of one profile there),
+-- @param from a path, a URL (of a file, of net/http/pprof or of one profile there,
+--   of a store of captures: `clickhouse://HOST/DATABASE`),
 --   "-" for standard input, a file handle, a descriptor's number, or
 --   `{ bytes = string, name = string }`
 -- @tparam ?table opts `limit` (bytes, or "512MB"), `from`, `to`, `timeline`, `runs`,
@@ -225,6 +226,9 @@ end
 -- @treturn ?string hint what helps, when something is known to
 function open.open(from, opts)
   opts = options.check(open.options, opts, "open")
+  if type(from) == "string" and from:find("^clickhouse://") then
+    return require("sonde.reader.store").read_server(from, opts)
+  end
   local located, short, why, help = locate(from, opts)
   if located == nil then return nil, short, why, help end
   local source, message, code = input.open(located)

@@ -1,7 +1,7 @@
 --- What a store can be asked beyond its rows, for every store alike: profiles of a
 -- window, groups, how a function or the number of goroutines went from checkpoint
 -- to checkpoint.
--- A store brings `kinds fields query rows parts payload sums captures`.
+-- A store brings `kinds fields query rows parts payload sums tally captures`.
 -- @module sonde.capture.answers
 local asking <const> = require "sonde.capture.asking"
 local core <const> = require "sonde.c.core"
@@ -259,50 +259,43 @@ end
 local BY <const> = {
   stack = true, ["function"] = true, state = "state", reason = "reason", process = "key",
   checkpoint = "checkpoint_id", transport = "transport", profile = "profile", thread =
-  "thread_name", capture = "capture_id", error = "error", kind = "kind",
+  "thread_name", capture = "capture_id", error = "error",
 }
 
 --- What records can be grouped by.
 answers.groupings = { "stack", "function", "state", "reason", "process", "checkpoint",
   "transport", "profile", "thread", "capture", "error" }
 
-local function group_keys(record, by)
-  if by == "function" then
-    local keys, seen = {}, {}
-    for _, frame in ipairs(record.frames or {}) do
-      if not seen[frame.func] then
-        seen[frame.func] = true
-        keys[#keys + 1] = frame.func
-      end
+-- The names under which a row of a store's `tally` counts.
+local function group_keys(row, by)
+  if by ~= "function" then return { row.key } end
+  local keys, seen = {}, {}
+  for _, frame in ipairs(row.frames or {}) do
+    if not seen[frame.func] then
+      seen[frame.func] = true
+      keys[#keys + 1] = frame.func
     end
-    return keys
   end
-  if by == "stack" then return { record.stack_hash or "" } end
-  return { record[BY[by]] or "" }
+  return keys
 end
 
-local function add_to_group(groups, key, record, by)
-  local id <const> = key .. "\0" .. (record.sample_type or "")
+local function add_to_group(groups, key, row, by)
+  local id <const> = key .. "\0" .. (row.sample_type or "")
   local group = groups[id]
   if group == nil then
-    group = { by = by, name = key, records = 0, count = record.value == nil and 0 or nil,
-      value = record.value and 0, sample_type = record.sample_type, unit = record.unit,
-      frames = by == "stack" and record.frames or nil,
-      first = record.taken_at, last = record.taken_at }
+    group = { by = by, name = key, records = 0, sample_type = row.sample_type, unit = row.unit,
+      frames = by == "stack" and row.frames or nil, first = row.first, last = row.last }
     groups[id] = group
     groups[#groups + 1] = group
   end
-  group.records = group.records + 1
-  if record.value then
-    group.value = group.value + record.value
-  else
-    group.count = group.count + (record.count or 1)
+  group.records = group.records + row.records
+  if row.value then group.value = (group.value or 0) + row.value end
+  if row.count then group.count = (group.count or 0) + row.count end
+  if row.longest_wait then
+    group.longest_wait = math.max(group.longest_wait or 0, row.longest_wait)
   end
-  if record.wait_minutes then
-    group.longest_wait = math.max(group.longest_wait or 0, record.wait_minutes)
-  end
-  group.first = math.min(group.first, record.taken_at)
-  group.last = math.max(group.last, record.taken_at)
+  group.first = math.min(group.first, row.first)
+  group.last = math.max(group.last, row.last)
 end
 
 local function by_size(a, b)
@@ -331,8 +324,9 @@ local function groups(self, opts)
   local q, message, code, hint = asking.asked(self, wanted)
   if q == nil then return nil, message, code, hint end
   local list = {}
-  for record in self:rows(q) do
-    for _, key in ipairs(group_keys(record, by)) do add_to_group(list, key, record, by) end
+  local way <const> = BY[by] == true and "stack" or BY[by]
+  for row in self:tally(q, way) do
+    for _, key in ipairs(group_keys(row, by)) do add_to_group(list, key, row, by) end
   end
   local rows <const> = table.move(list, 1, #list, 1, {})
   table.sort(rows, by_size)

@@ -33,7 +33,14 @@ local function row_of(capture)
   }
 end
 
-return common.verb {
+-- The table; a method of the verb, for the summary of a store.
+local function write_table(list, out)
+  local rows = {}
+  for i, capture in ipairs(list) do rows[i] = row_of(capture) end
+  out:write(table.concat(table_of.lines(COLUMNS, rows), "\n"), "\n")
+end
+
+local captures <const> = common.verb {
   name = "captures",
   summary = "the captures in a store",
   arguments = { stores.argument },
@@ -53,10 +60,12 @@ return common.verb {
         for _, capture in ipairs(list) do out:write(json.encode(capture, ORDER), "\n") end
         return true
       end
-      local rows = {}
-      for i, capture in ipairs(list) do rows[i] = row_of(capture) end
-      out:write(table.concat(table_of.lines(COLUMNS, rows), "\n"), "\n")
+      write_table(list, out)
       return true
     end)
   end,
 }
+
+captures.write_table = write_table
+
+return captures

@@ -47,6 +47,15 @@ local function view_of(object, args)
   return require("sonde.dotnet.views").best(object.core)
 end
 
+-- Was a part of a store asked for, or that names are replaced? Then it is a profile as
+-- any other.
+local function is_window(args)
+  for _, value in pairs(common.window_of(args)) do
+    if value ~= nil then return true end
+  end
+  return common.redactor(args) ~= nil
+end
+
 return common.verb {
   name = "summary",
   path = "",
@@ -61,6 +70,11 @@ return common.verb {
   run = function(args, env)
     local top <const> = require "sonde.report.top"
     if args.json or args.output then return report.run(top, args, env) end
+    local of_store <const> = require "sonde.cmd.summary_store"
+    if of_store.is_store(args.input) and not is_window(args) then
+      args.n = args.n or ROWS
+      return of_store.run(args, env)
+    end
     -- Only profiles can be redacted, so a dump is one then.
     local open <const> = common.redactor(args) and common.open or common.open_any
     local object <const> = open(args.input, args, env)

@@ -19,13 +19,15 @@ local function range_of(opts)
 end
 
 --- Begins to look at an input.
--- @param object Trace or Profile
+-- @param object Trace, Profile or Store
 -- @tparam ?string name of the input, for commands; the trace's own otherwise
--- @treturn Evidence with `trace` or `profile`, `counts` (of a trace),
+-- @treturn Evidence with `trace`, `profile` or `store`, `counts` (of a trace),
 --   `duration_ns` (0 unknown), and the methods below
 function evidence.new(object, name)
   local self <const> = setmetatable({ asked = {} }, Evidence)
-  if type(object.profile) == "function" then
+  if type(object) == "table" and type(object.growth) == "function" then
+    self.store, self.duration_ns, self.name = object, 0, name or object.name
+  elseif type(object.profile) == "function" then
     self.trace, self.counts = object, object:counts()
     local counts <const> = self.counts
     self.duration_ns = counts.events > 0 and counts.last_ns - counts.first_ns or 0

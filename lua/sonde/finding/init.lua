@@ -20,7 +20,7 @@ local finding = {}
 finding.shipped = {
   "truncated", "lost", "rundown", "sampler",
   "starvation", "sync_over_async", "locks", "gc_pauses", "induced_gc", "large_objects",
-  "exceptions", "jit_start", "hot", "go_gc",
+  "exceptions", "jit_start", "hot", "go_gc", "goroutine_growth",
 }
 
 local SEVERITIES <const> = { high = 1, medium = 2, low = 3 }
@@ -139,7 +139,7 @@ local function sort(list)
 end
 
 --- What is to be said about an input, the gravest first.
--- @param object Trace or Profile
+-- @param object Trace, Profile or Store of captures
 -- @tparam ?table opts `name` (of the input, for commands), `directory` (of the
 --   user's rules; false for none)
 -- @treturn {table,...} each `name` (of the rule), `title`, `severity` (high,

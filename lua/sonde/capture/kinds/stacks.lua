@@ -71,16 +71,13 @@ local function goroutines(text)
   return list
 end
 
--- One record: what the sampler wrote, and the first thread's stack.
+-- One record: what the sampler wrote, and the first thread's stack. It counts for
+-- that one thread, so that sums over stacks say nothing of the others.
 local function native_record(text)
-  local stream <const> = open_stream(text, "native")
-  local first, count = nil, 0
-  for entry in stream:records() do
-    first, count = first or entry, count + 1
-  end
+  local first <const> = open_stream(text, "native"):records()()
   -- A text of thousands of threads is cut here, so that many do not fill the memory.
   local raw <const>, cut <const> = batch.text(text)
-  return { { raw = raw, truncated = cut or nil, count = count,
+  return { { raw = raw, truncated = cut or nil, count = first and 1 or 0,
     thread_id = first and first.thread_id, frames = frames_of(first and first.frames) } }
 end
 

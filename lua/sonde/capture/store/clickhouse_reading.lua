@@ -398,6 +398,56 @@ function Reading:sums(q, what, slots, by)
   end
 end
 
+local function has(q, name)
+  return fields.find(q.fields, name) ~= nil
+end
+
+-- What each group of `tally` is asked for, in this order.
+local function tally_columns(q, by)
+  local wait <const> = has(q, "wait_minutes") and "max(wait_minutes)" or "NULL"
+  local value <const> = has(q, "value") and "value" or "CAST(NULL AS Nullable(Int64))"
+  local own <const> = has(q, "count") and "ifNull(count, 1)" or "1"
+  local key = "''"
+  if by == "stack" then key = "frames"
+  elseif by == "capture_id" or has(q, by) then key = "`" .. by .. "`" end
+  return ("%s AS k, %s AS t, %s, count(), sum(%s), countIf(isNotNull(%s)),"
+    .. " sumIf(toInt64(%s), isNull(%s)), %s, min(taken_at), max(taken_at)"):format(key,
+    has(q, "sample_type") and "sample_type" or "''", has(q, "unit") and "any(unit)" or "''",
+    value, value, own, value, wait)
+end
+
+--- Groups the records that a query names; see the store in SQLite.
+-- @tparam table q
+-- @tparam string by name of a field, or "stack"
+-- @treturn function
+function Reading:tally(q, by)
+  local list, hashes = {}, {}
+  for row in self:each(("SELECT %s FROM record_%s%s GROUP BY k, t"):format(tally_columns(q, by),
+    q.kind, where_records(q))) do
+    list[#list + 1] = row
+    if by == "stack" and row[1] ~= "0" then hashes[#hashes + 1] = row[1] end
+  end
+  local stacks <const> = load_stacks(self, hashes)
+  local i = 0
+  return function()
+    i = i + 1
+    local row <const> = list[i]
+    if row == nil then return nil end
+    local count <const> = integer(row[4])
+    local with_value <const> = integer(row[6])
+    local group <const> = { key = row[1] or "", sample_type = some(row[2]), unit = some(row[3]),
+      records = count, value = with_value > 0 and integer(row[5]) or nil,
+      count = with_value < count and integer(row[7]) or nil, longest_wait = integer(row[8]),
+      first = integer(row[9]), last = integer(row[10]) }
+    if by == "stack" then
+      local is_stack <const> = row[1] ~= "0"
+      group.key = is_stack and ("%016x"):format(tsv.signed(row[1])) or ""
+      group.frames = is_stack and stacks[row[1]] or nil
+    end
+    return group
+  end
+end
+
 --- The captures in the store.
 -- @treturn {table,...} as of the store in SQLite
 function Reading:captures()

@@ -332,6 +332,54 @@ function Reading:sums(q, what, slots, by)
   end
 end
 
+-- The column of a field and whether it holds numbers of texts; NULL when the kind
+-- has no such field.
+local function text_column(q, name)
+  if name == "capture_id" then return "c.capture", false end
+  local field <const> = fields.find(q.fields, name)
+  if field == nil then return "NULL", false end
+  return select.column(field), field.at == "record" and field.type == "string"
+end
+
+local function number_column(q, name)
+  local field <const> = fields.find(q.fields, name)
+  return field and select.column(field) or "NULL"
+end
+
+--- Groups the records that a query names, by a text or by their stack.
+-- @tparam table q
+-- @tparam string by name of a field, or "stack"
+-- @treturn function iterator of tables: `key` (text, or the stack's hash) `frames`
+--   (by stack) `sample_type unit records value count longest_wait first last`
+function Reading:tally(q, by)
+  local key, is_number = text_column(q, by)
+  if by == "stack" then key = select.stack(q) end
+  local type <const>, is_type_number <const> = text_column(q, "sample_type")
+  local value <const>, own <const> = number_column(q, "value"), number_column(q, "count")
+  local sql <const>, values <const> = select.records(q)
+  local following <const> = rows(self, ("SELECT %s, %s, %s, max(%s), count(*), sum(%s),"
+    .. " sum(CASE WHEN %s IS NULL THEN coalesce(%s, 1) END), max(%s), min(c.taken_at),"
+    .. " max(c.taken_at) %s GROUP BY 1, 2, 3"):format(key, by == "error" and "p.error" or "NULL",
+    type, text_column(q, "unit"), value, value, own, number_column(q, "wait_minutes"), sql), values)
+  local function text(id, is_text_number)
+    if id == nil or not is_text_number then return id end
+    return text_of(self, id)
+  end
+  local function decoded(id, problem, sample_type, unit, n, sum, count, wait, first, last)
+    if n == nil then return nil end
+    local row <const> = { sample_type = text(sample_type, is_type_number), unit = unit,
+      records = n, value = sum, count = count, longest_wait = wait, first = first, last = last }
+    if by == "stack" then
+      local stack <const> = id and stack_of(self, id)
+      row.key, row.frames = stack and stack.hash or "", stack and stack.frames
+    else
+      row.key = text(id, is_number) or problem or ""
+    end
+    return row
+  end
+  return function() return decoded(following()) end
+end
+
 --- The captures in the store.
 -- @treturn {table,...} `id root_pid root_key host service started_at ended_at kinds
 --   params checkpoints records first last`
