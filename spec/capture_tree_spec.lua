@@ -49,8 +49,9 @@ wait
 local function start_tree(directory, with_dotnet)
   helper.needs "gcc"
   local found <const>, program <const> = pcall(dotnet.program, "idle", "10.0")
-  local service <const> = with_dotnet and found
-    and program .. ' & all="$all $!"; echo NET $!' or ""
+  -- Its input never ends, and so it goes on.
+  local service <const> = with_dotnet and found and ('mkfifo %s/in; %s <>%s/in & all="$all $!";'
+    .. " echo NET $!"):format(directory, program, directory) or ""
   local script <const> = TREE:format(golang.program "live" .. " -burn=false",
     threads_program(directory), service)
   helper.write(directory .. "/tree.sh", script)
@@ -62,6 +63,11 @@ local function start_tree(directory, with_dotnet)
     if word then seen[word] = true end
     local name <const>, pid <const> = line:match "^(%u+) (%d+)$"
     if name and name ~= "READY" then pids[name] = math.tointeger(tonumber(pid)) end
+  end
+  if pids.NET then
+    wait_for("the .NET runtime", function()
+      return require("sonde.dotnet.target").of_pid(pids.NET)
+    end)
   end
   return root, pids
 end
