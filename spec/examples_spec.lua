@@ -90,6 +90,19 @@ describe("the example", function()
     assert.matches("^incomplete: .*ends early", good(example("can_i_trust_it", killed)))
   end)
 
+  it("what_it_waited_for", function()
+    if not pcall(require, "sonde.c.sqlite") then helper.skip "this build has no SQLite" end
+    helper.needs "eu-stack"
+    local dotnet <const> = require "spec.support.dotnet"
+    local process <close> = dotnet.spawn { "sleep", "600" }
+    helper.in_directory(function(directory)
+      local out <const> = good(example("what_it_waited_for", tostring(process.pid),
+        directory .. "/c.db"))
+      assert.matches("checkpoint 2: 1 dumps, %d failed", out)
+      assert.matches("in %d records", out)
+    end)
+  end)
+
   it("threads_in_time", function()
     local out <const> = good(example("threads_in_time", DEMO))
     assert.is_true(#helper.lines(out) > 20)

@@ -42,11 +42,30 @@ local function shipped(name)
   end
 end
 
-local function own_path(name)
+local function own_directory()
   local base <const> = os.getenv "XDG_CONFIG_HOME"
-  local directory <const> = base and base ~= "" and base .. "/sonde"
-    or (os.getenv "HOME" or "") .. "/.config/sonde"
-  return ("%s/kinds/%s.lua"):format(directory, name)
+  return (base and base ~= "" and base .. "/sonde"
+    or (os.getenv "HOME" or "") .. "/.config/sonde") .. "/kinds"
+end
+
+local function own_path(name)
+  return ("%s/%s.lua"):format(own_directory(), name)
+end
+
+--- The names of all kinds: those that come with sonde, and the user's own.
+-- @treturn {string,...}
+function kind.all()
+  local uv <const> = require "sonde.base.uv"
+  local own = {}
+  local scan <const> = uv.fs_scandir(own_directory())
+  while scan do
+    local file <const> = uv.fs_scandir_next(scan)
+    if file == nil then break end
+    local name <const> = file:match "^(%l[%l%d_]*)%.lua$"
+    if name and not shipped(name) then own[#own + 1] = name end
+  end
+  table.sort(own)
+  return table.move(own, 1, #own, #kind.NAMES + 1, table.move(kind.NAMES, 1, #kind.NAMES, 1, {}))
 end
 
 local function load_own(name)
@@ -85,7 +104,7 @@ function kind.get(name)
   if module then return module end
   local own, message, code = load_own(name)
   if own or message then return own, message, code end
-  local near <const> = options.suggest(name, kind.NAMES)
+  local near <const> = options.suggest(name, kind.all())
   return nil, ("no kind is called '%s'%s"):format(name,
     near and (" (did you mean '%s'?)"):format(near) or ""), "not_found"
 end

@@ -156,6 +156,32 @@ local function guarded_run(capture, plan, state, args, env)
   run(capture, plan, state, args, env)
 end
 
+-- The parameters of every kind as options; a user's file that is no kind has none.
+local function params_of_kinds()
+  local kind <const> = require "sonde.capture.kind"
+  local list = {}
+  for _, name in ipairs(kind.all()) do
+    local module <const> = kind.get(name)
+    for _, option in ipairs(module and module.params or {}) do
+      local own = {}
+      for field, value in pairs(option) do own[field] = value end
+      -- The command line says nothing of what it was not given.
+      own.default, own.help = nil, ("%s: %s"):format(name, option.help or "")
+      if own.type ~= "table" then list = options.join(list, { own }) end
+    end
+  end
+  return list
+end
+
+-- The registry, when the command line says where a transport finds something.
+local function transports_of(args)
+  if args.stderr == nil then return nil end
+  local registry <const> = require("sonde.capture.transport").default()
+  registry:add(require("sonde.capture.transports.sigquit").new {
+    output = function() return args.stderr end })
+  return registry
+end
+
 return common.verb {
   name = "capture",
   summary = "keep what the processes of a tree do, checkpoint by checkpoint, in a store",
@@ -180,19 +206,12 @@ return common.verb {
         help = "why: recorded with each checkpoint" },
       { name = "timeout", type = "duration", default = 30000000000, default_text = "30s", min = 1,
         help = "how long a checkpoint may take" },
+      { name = "stderr", type = "path",
+        help = "sigquit: the file that holds what the process writes to its standard error" },
       common.json,
     }
-    local kind <const> = require "sonde.capture.kind"
-    for _, name in ipairs(kind.NAMES) do
-      for _, option in ipairs(kind.get(name).params or {}) do
-        local own = {}
-        for field, value in pairs(option) do own[field] = value end
-        -- The command line says nothing of what it was not given.
-        own.default, own.help = nil, ("%s: %s"):format(name, option.help)
-        if own.name ~= "dump" and own.name ~= "duration" then list = options.join(list, { own }) end
-      end
-    end
-    return list
+    -- What the verb itself has goes before parameters of that name.
+    return options.join(params_of_kinds(), list)
   end,
   examples = {
     "sonde capture -p 4242 --kind stacks,goprof --every 10s --duration 5m",
@@ -202,7 +221,7 @@ return common.verb {
     local plan <const> = plan_of(args)
     local capture <const> = common.check(require("sonde").capture {
       root = root_of(args), store = args.store, id = args.id, service = args.service,
-      kinds = names_of(args.kind) })
+      kinds = names_of(args.kind), transports = transports_of(args) })
     if not args.json then env:say(("capture %s of process %d"):format(capture.id, capture.root)) end
     local state <const> = { over = loop.event(), why = "one checkpoint was asked for (--every)",
       began = loop.now(), lost = 0, deadline = args.duration and loop.after(args.duration),
