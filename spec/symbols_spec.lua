@@ -280,3 +280,34 @@ describe("a profile of a native program", function()
     end)
   end)
 end)
+
+-- In a process of its own, which the signal would end.
+local CUT <const> = [[
+  local image <const> = assert(require("sonde.c.native").image(arg[1]))
+  local file <const> = assert(io.open(arg[1], "wb"))   -- cuts it to nothing
+  file:close()
+  local known = 0
+  for address = 0x1000, 0x4000, 16 do
+    image:frames(address)
+    if image:find(address) then known = known + 1 end
+  end
+  image:info()
+  print("alive")
+]]
+
+describe("a file that is cut while it is read", function()
+  it("has no names, and ends nobody", function()
+    programs.module()
+    helper.in_directory(function(directory)
+      for _, flags in ipairs { "", "-s" } do
+        local program <const> = directory .. "/cut"
+        sh(("g++ -O2 -g %s -o %s spec/targets/native/names.cc"):format(flags, program))
+        helper.write(directory .. "/cut.lua", CUT)
+        local out, status, err = helper.run(("LUA_CPATH=%s lua5.4 %s/cut.lua %s"):format(
+          helper.quote(package.cpath), directory, program))
+        assert.equal(0, status, err)
+        assert.equal("alive\n", out)
+      end
+    end)
+  end)
+end)

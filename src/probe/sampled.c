@@ -253,6 +253,8 @@ static uint32_t labels_of(struct making *k, uint32_t thread,
              p != NULL && p->name[0] != 0 ? p->name : "?", t->pid);
     failed |= add_label(k->profile, &labels[n++], "process", words);
   }
+  if (p != NULL && p->cgroup[0] != 0)
+    failed |= add_label(k->profile, &labels[n++], "cgroup", p->cgroup);
   failed |= add_label(k->profile, &labels[n++], "thread", t->name);
   if (states[state] != NULL)
     failed |= add_label(k->profile, &labels[n++], "state", states[state]);

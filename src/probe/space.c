@@ -217,12 +217,38 @@ static void read_name(struct space *p) {
   fclose(file);
 }
 
+/*
+** The line of the one hierarchy, "0::/path", or where there are several that
+** of systemd's. The end of a path says more than its start.
+*/
+static void read_cgroup(struct space *p) {
+  char path[64], *line = NULL;
+  size_t size = 0, most = sizeof p->cgroup - 1;
+  snprintf(path, sizeof path, "/proc/%" PRIu32 "/cgroup", p->pid);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return;
+  while (getline(&line, &size, file) > 0) {
+    const char *place = strchr(line, '/');
+    if (place == NULL || (strncmp(line, "0::", 3) != 0
+                          && strstr(line, ":name=systemd:") == NULL))
+      continue;
+    line[strcspn(line, "\n")] = 0;
+    size_t len = strlen(place);
+    if (len > most) place += len - most;
+    snprintf(p->cgroup, sizeof p->cgroup, "%s", place);
+    if (len > 1) break;
+  }
+  free(line);
+  fclose(file);
+}
+
 void space_read(struct spaces *s, struct space *p, uint64_t now) {
   char path[64], *line = NULL;
   size_t size = 0;
   p->is_read = 1;
   p->read_at = now;
   if (p->name[0] == 0) read_name(p);
+  if (p->cgroup[0] == 0) read_cgroup(p);
   snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", p->pid);
   FILE *file = fopen(path, "re");
   if (file == NULL) return;
@@ -250,6 +276,7 @@ void space_fork(struct spaces *s, uint32_t parent, uint32_t child) {
     memcpy(to->maps, from->maps, from->n_maps * sizeof *to->maps);
   to->n_maps = from->n_maps;
   memcpy(to->name, from->name, sizeof to->name);
+  memcpy(to->cgroup, from->cgroup, sizeof to->cgroup);
   to->is_read = 1;
   to->read_at = from->read_at;
   /* Code of no file is told apart by process. */

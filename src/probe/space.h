@@ -38,6 +38,7 @@ struct space_map {
 struct space {
   uint32_t pid;
   char name[16];         /* as the kernel shows it */
+  char cgroup[160];      /* its control group, cut in front when long */
   struct space_map *maps;
   uint32_t maps_cap, n_maps;
   uint32_t code;         /* its module of MODULE_CODE + 1; 0 for none yet */

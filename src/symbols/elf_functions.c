@@ -98,7 +98,8 @@ enum elf_status elf_functions_read(int fd, struct elf_file *file,
                                    elf_function_sink *sink, void *context) {
   memset(file, 0, sizeof *file);
   elf_version(EV_CURRENT);
-  Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+  /* Read and not mapped: the file may be cut meanwhile. */
+  Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
   if (elf == NULL) return ELF_DAMAGED;
   enum elf_status status = read_elf(elf, file, sink, context);
   elf_end(elf);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbols/busguard.h"
+
 static int map(struct mapfile *m) {
   struct stat st;
   if (fstat(m->fd, &st) != 0) return -errno;
@@ -14,6 +16,10 @@ static int map(struct mapfile *m) {
   void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, m->fd,
                     0);
   if (data == MAP_FAILED) return -errno;
+  if (busguard_add(data, (size_t)st.st_size) != 0) {
+    munmap(data, (size_t)st.st_size);
+    return -EMFILE;
+  }
   m->data = data;
   m->size = (size_t)st.st_size;
   return 0;
@@ -31,7 +37,10 @@ int mapfile_open(struct mapfile *m, const char *path) {
 }
 
 void mapfile_close(struct mapfile *m) {
-  if (m->data != NULL) munmap(m->data, m->size);
+  if (m->data != NULL) {
+    munmap(m->data, m->size);
+    busguard_remove(m->data);
+  }
   if (m->fd >= 0) close(m->fd);
   m->data = NULL;
   m->size = 0;
