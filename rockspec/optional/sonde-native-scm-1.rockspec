@@ -64,6 +64,7 @@ build = {
         "src/pprof/wire.c",
         "src/lua/l_aux.c",
         "src/symbols/annotate.c",
+        "src/symbols/busguard.c",
         "src/symbols/debugfile.c",
         "src/symbols/demangle.c",
         "src/symbols/dwarf.c",
