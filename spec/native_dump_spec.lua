@@ -198,3 +198,52 @@ int main() {
     assert.is_true(names['my) "worker'])
   end)
 end)
+
+describe("sonde dump of a native process", function()
+  local process
+
+  before_each(function()
+    helper.needs "eu-stack"
+    process = require("spec.support.dotnet").spawn { "sleep", "600" }
+  end)
+
+  after_each(function() process:close() end)
+
+  -- What it says, or a skip where nothing may be traced.
+  local function dump(...)
+    local out, status, err = helper.sonde("dump", tostring(process.pid), ...)
+    if status ~= 0 and err:find "[Pp]ermi" then helper.skip "processes cannot be traced here" end
+    assert.equal(0, status, err)
+    return out, err
+  end
+
+  it("shows its threads, and says that it was stopped", function()
+    local out, err = dump()
+    assert.matches(("^process %d: 1 thread in 1 stack\n"):format(process.pid), out)
+    assert.matches(("thread %d\n"):format(process.pid), out)
+    assert.matches(("process %d is stopped while eu%%-stack reads"):format(process.pid), err)
+  end)
+
+  it("has records with the process and how they were taken", function()
+    local record <const> = require("sonde.base.json").decode((dump "--json"))
+    assert.equal(process.pid, record.pid)
+    assert.equal(process.pid, record.thread_id)
+    assert.equal("native", record.transport)
+    assert.equal("native", record.format)
+    assert.truthy(#record.frames > 0)
+  end)
+
+  it("is redacted, and a picture where that is asked for", function()
+    assert.is_nil((dump "--redact"):find("nanosleep", 1, true))
+    helper.in_directory(function(directory)
+      dump("-o", directory .. "/threads.svg")
+      assert.matches("<svg", helper.read(directory .. "/threads.svg"))
+    end)
+  end)
+
+  it("does not ask it as a Go program", function()
+    local _, status, err = helper.sonde("dump", "--transport", "gops", tostring(process.pid))
+    assert.are_not.equal(0, status)
+    assert.matches("is no Go program", err)
+  end)
+end)

@@ -4,6 +4,33 @@ local reports <const> = require "sonde.report"
 
 local function case(name) return profiles.case(name) end
 
+describe("the legend of the report dot", function()
+  -- The others change what is shown of a stack, and pprof does not tell them.
+  it("names the filters that pprof names", function()
+    local words <const> = tostring(profiles.program():where { focus = "Json", prune_from = "nothing",
+      no_inlines = true, tagroot = "route" }:render "dot")
+    assert.matches("\\lActive filters:\\l   focus=Json\\lShowing nodes", words)
+    words = tostring(profiles.program():where { tagleaf = "route" }:render "dot")
+    assert.is_nil(words:find("Active filters", 1, true))
+  end)
+end)
+
+describe("the unit minimum", function()
+  it("is what no unit is", function()
+    assert.equal(profiles.program():render("tree", {}),
+      profiles.program():render("tree", { unit = "minimum" }))
+  end)
+end)
+
+describe("the report callgrind", function()
+  it("has a node for each way to a function where that is asked for", function()
+    local function count(opts)
+      return select(2, profiles.program():render("callgrind", opts):gsub("\nfn=", ""))
+    end
+    assert.truthy(count { call_tree = true } > count {})
+  end)
+end)
+
 describe("the report top", function()
   it("gives flat and cum as plain rows", function()
     local rows <const> = profiles.program():top { type = "samples" }

@@ -11,8 +11,8 @@ local dump = {
 
 -- In the order in which they are asked; the last takes what is left.
 local KINDS <const> = {
-  { module = "sonde.cmd.dump_file", words = "FILE|URL|PID of a Go program" },
-  { module = "sonde.cmd.dump_process", words = "PID|NAME" },
+  { module = "sonde.cmd.dump_file", words = "FILE|URL|PID of a Go or native program" },
+  { module = "sonde.cmd.dump_process", words = "PID|NAME of a .NET program" },
 }
 
 local function has(words, ...)
@@ -66,8 +66,11 @@ end
 function dump.start(words, env)
   if has(words, "-h", "--help") then return write_help(env) end
   if has(words, "--tree") then return require("sonde.cmd.dump_process").start(words, env) end
-  local is_go, as_input = require("sonde.cmd.go").meant(words)
-  if is_go then return require("sonde.cmd.dump_file").start(as_input, env) end
+  local is_meant, as_input = require("sonde.cmd.go").meant(words)
+  if not is_meant and not takes_file(words) and not has(words, "--socket") then
+    is_meant, as_input = require("sonde.cmd.native").meant(words)
+  end
+  if is_meant then return require("sonde.cmd.dump_file").start(as_input, env) end
   for _, kind in ipairs(KINDS) do
     local takes <const> = TAKES[kind.module]
     if takes == nil or takes(words) then return require(kind.module).start(words, env) end

@@ -279,7 +279,7 @@ local function take_inputs(args, env)
     if value and take.is_live(value) then
       args[name] = take.dump(value, args, env)
       args[name].taken_at = os.date "!%Y-%m-%dT%H:%M:%SZ"
-      if args.redact then args[name].name = "goroutines" end   -- not the address
+      if args.redact then args[name].name = "stacks" end   -- not the address
     end
   end
   local joins <const> = args.labels == nil and not args.redact
@@ -291,7 +291,8 @@ return common.verb {
   summary = "goroutines or threads by stack, with states, waits and suspects",
   arguments = {
     { name = "input", help = "a goroutine dump, a log that holds one, stacks of eu-stack or gdb, -"
-      .. " (stdin); or the pid, name or URL of a running Go program" },
+      .. " (stdin); or the pid or name of a running program of Go or native code, or the URL of one of"
+      .. " Go" },
     { name = "other", optional = true, help = "with --diff, the later dump" },
   },
   options = function()
@@ -300,8 +301,9 @@ return common.verb {
         help = "write the text to this file, or the profile of the dump when its name is of one" },
       { name = "format", short = "f", type = "string", argname = "NAME",
         help = "show the dump as a profile by this report or format: top svg html folded pprof …" },
-      { name = "transport", type = "string", choices = { "pprof", "gops" },
-        help = "how a running program is asked (default: the first that answers)" },
+      { name = "transport", type = "string", choices = { "pprof", "gops", "native" },
+        help = "how a running program is asked (default: the first that answers; native code:"
+          .. " eu-stack or gdb, which stop it for the time that they take)" },
       { name = "gops", type = "string", argname = "HOST:PORT",
         help = "the address of its gops agent, when the port file does not say it" },
       { name = "timeout", type = "duration", min = 1, help = "how long a running one may take" },
@@ -321,6 +323,7 @@ return common.verb {
     "sonde dump http://localhost:6060 --func Handler",
     "sonde dump -p 4242 --json",
     "sonde dump -p 4242 -o goroutines.svg",
+    "sonde dump nginx",
   },
   run = function(args, env)
     if args.other and not args.diff then

@@ -56,15 +56,24 @@ local function resolve(word)
   return pids[1] and tostring(pids[1])
 end
 
+--- What a command line names as a process: by `-p`, or with its first word.
+-- @tparam {string,...} words
+-- @treturn ?string
+-- @treturn ?{string,...} the other words
+function go.process_of(words)
+  local value <const>, rest <const> = process_option(words)
+  if value == nil and words[1] and words[1]:sub(1, 1) ~= "-" then
+    return words[1], table.move(words, 2, #words, 1, {})
+  end
+  return value, rest
+end
+
 --- The Go process that a command line means.
 -- @tparam {string,...} words
 -- @treturn ?string its pid in digits, or a URL; nil when another input is meant
 -- @treturn {string,...} the words with that first, and without `-p`
 function go.meant(words)
-  local value, rest = process_option(words)
-  if value == nil and words[1] and words[1]:sub(1, 1) ~= "-" then
-    value, rest = words[1], table.move(words, 2, #words, 1, {})
-  end
+  local value, rest = go.process_of(words)
   local input <const> = value and resolve(value)
   if input == nil then return nil, words end
   return input, table.move(rest, 1, #rest, 2, { input })

@@ -67,14 +67,24 @@ function take.input(path, args, env)
   return taken
 end
 
---- Takes the goroutines of a running Go program as text; ends the verb when there
--- are none to take.
+local function is_native(pid, args)
+  if args.transport then return args.transport == "native" end
+  local info, _, code = require("sonde.golang.buildinfo").of_pid(pid)
+  return info == nil and code == "unavailable"
+end
+
+--- Takes the goroutines of a running Go program, or the threads of a native one, as
+-- text; ends the verb when there are none to take.
 -- @tparam string path pid or URL
 -- @tparam table args the verb's; `transport` chooses who is asked
 -- @tparam table env
 -- @treturn table for `sonde.open.dump`: `bytes name source pid`, and `labels`, the same
 --   with debug=1, where the server has it
 function take.dump(path, args, env)
+  local number <const> = math.tointeger(tonumber(path))
+  if number and is_native(number, args) then
+    return require("sonde.cmd.native").take(number, args, env)
+  end
   local live <const> = require "sonde.golang.live"
   local wanted <const> = take.options_of({ source = args.transport, gops = args.gops,
     timeout = args.timeout, header = args.header, ca = args.ca, insecure = args.insecure }, env)

@@ -84,16 +84,16 @@ end
 
 --- Builds the tree.
 -- @param about a scope
--- @tparam table opts checked options, of which `by` is used
+-- @tparam string by what tells functions apart, as in `profile:graph`
 -- @treturn table `nodes`, linked as those of `trim.graph`
-function call_tree.build(about, opts)
+function call_tree.build(about, by)
   local profile <const> = about.profile
   local graph <const> = profile:graph {
-    type = about.index, by = opts.by, node_of = true, detail = true,
+    type = about.index, by = by, node_of = true, detail = true, modules = true,
   }
   local self <const> = setmetatable({
     nodes = {}, root = { children = {} }, infos = graph.nodes, node_of = graph.node_of,
-    names = profile:frame_names(opts.by), location = profile:frames().location,
+    names = profile:frame_names(by), location = profile:frames().location,
   }, Builder)
   for stack, values, _, set in profile:samples() do
     local value <const>, count <const> = values[about.index], about.mean and values[1] or 0

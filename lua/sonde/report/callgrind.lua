@@ -1,6 +1,7 @@
 --- Costs and calls for KCachegrind and callgrind_annotate: a node for each
 -- address, names written once and referred to by number.
 -- @module sonde.report.callgrind
+local call_tree <const> = require "sonde.report.call_tree"
 local options <const> = require "sonde.base.options"
 local scope <const> = require "sonde.report.scope"
 local sink <const> = require "sonde.report.sink"
@@ -14,10 +15,14 @@ callgrind.name = "callgrind"
 callgrind.summary = "costs and calls for KCachegrind"
 callgrind.takes = "profile"
 callgrind.extensions = { "callgrind" }
-callgrind.options = options.join(options.select(scope.options, { "type", "mean" }),
+callgrind.options = options.join({
+  { name = "call_tree", type = "boolean", default = false,
+    help = "a node for each way to a function, not one for each function" },
+}, options.select(scope.options, { "type", "mean" }),
   options.select(trim.options, { "drop_negative" }))
 
 local SHAPE <const> = { by = "address", edges = true, modules = true, detail = true }
+local TREE <const> = setmetatable({ tree = call_tree }, { __index = SHAPE })
 local NO_TRIM <const> = { no_trim = true }
 
 -- "(3) name" for a name the first time, then "(3)".
@@ -96,7 +101,7 @@ function callgrind.write(profile, opts, out)
   local nodes <const> = trim.graph(about, setmetatable({}, { __index = function(_, key)
     if NO_TRIM[key] ~= nil then return NO_TRIM[key] end
     return opts[key]
-  end }), SHAPE).nodes
+  end }), opts.call_tree and TREE or SHAPE).nodes
   -- Values must be whole, so the unit is that of the smallest.
   local smallest <const> = trim.smallest(nodes)
   local unit <const> = units.auto(about.unit, smallest == 0 and about.whole or smallest)

@@ -8,6 +8,8 @@ local legend = {}
 
 local MAX_FILTER <const> = 80
 local MAX_NOTES <const>, MAX_NOTE <const> = 12, 300
+-- Filters that pprof leaves out of its list.
+local UNTOLD <const> = { prune_from = true, no_inlines = true, tagroot = true, tagleaf = true }
 
 --- The name of the program: the base name of the first mapping.
 -- @param profile
@@ -62,10 +64,13 @@ function legend.profile(about)
 end
 
 local function add_filters(lines, filters)
-  if #filters == 0 then return end
-  lines[#lines + 1] = "Active filters:"
+  local begun = false
   for _, words in ipairs(filters) do
-    lines[#lines + 1] = "   " .. (#words > MAX_FILTER and text.cut(words, MAX_FILTER) or words)
+    if not UNTOLD[words:match("^[%w_]+")] then
+      if not begun then lines[#lines + 1] = "Active filters:" end
+      begun = true
+      lines[#lines + 1] = "   " .. (#words > MAX_FILTER and text.cut(words, MAX_FILTER) or words)
+    end
   end
 end
 

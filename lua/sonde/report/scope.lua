@@ -121,14 +121,16 @@ function scope.new(profile, opts)
   if index == nil then return nil, message, code end
   local entry <const> = profile:types()[index]
   local notes <const> = profile:notes()
-  if not units.fits(entry.unit, opts.unit or "auto") then
+  -- "minimum" is pprof's word for a unit that shows the least value.
+  local unit <const> = opts.unit ~= "minimum" and opts.unit or "auto"
+  if not units.fits(entry.unit, unit) then
     return nil, ("values in %s cannot be printed in %s"):format(
-      text.printable(entry.unit), text.printable(opts.unit)), "unknown_name"
+      text.printable(entry.unit), text.printable(unit)), "unknown_name"
   end
   local self <const> = setmetatable({
     profile = profile, index = index, type = entry.type, unit = entry.unit,
     view = notes.view, filters = notes.filters, n = #profile,
-    out_unit = opts.unit or "auto", bare = units.family(entry.unit) == nil, info = profile:info(),
+    out_unit = unit, bare = units.family(entry.unit) == nil, info = profile:info(),
   }, Scope)
   if self.n == 0 then return nil, scope.nothing(profile), "no_samples" end
   self.unknown_default = opts.type == nil and unknown_default(self) or nil

@@ -153,7 +153,7 @@ local function without_negative(graph)
 end
 
 local function build(about, opts, shape, keep, edges, least_share)
-  if shape.tree then return shape.tree.build(about, opts) end
+  if shape.tree then return shape.tree.build(about, shape.by or opts.by) end
   local graph <const> = about.profile:graph {
     type = about.index, by = shape.by or opts.by, mean = about.mean, keep = keep, edges = edges,
     bare = edges ~= nil,
