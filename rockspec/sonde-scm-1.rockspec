@@ -268,6 +268,7 @@ build = {
     ["sonde.cmd.info"] = "lua/sonde/cmd/info.lua",
     ["sonde.cmd.inspect"] = "lua/sonde/cmd/inspect.lua",
     ["sonde.cmd.live"] = "lua/sonde/cmd/live.lua",
+    ["sonde.cmd.native"] = "lua/sonde/cmd/native.lua",
     ["sonde.cmd.perfmap"] = "lua/sonde/cmd/perfmap.lua",
     ["sonde.cmd.policy"] = "lua/sonde/cmd/policy.lua",
     ["sonde.cmd.policy_args"] = "lua/sonde/cmd/policy_args.lua",

@@ -7,10 +7,10 @@ local function case(name) return profiles.case(name) end
 describe("the legend of the report dot", function()
   -- The others change what is shown of a stack, and pprof does not tell them.
   it("names the filters that pprof names", function()
-    local words <const> = tostring(profiles.program():where { focus = "Json", prune_from = "nothing",
+    local words = assert(profiles.program():where { focus = "Json", prune_from = "nothing",
       no_inlines = true, tagroot = "route" }:render "dot")
     assert.matches("\\lActive filters:\\l   focus=Json\\lShowing nodes", words)
-    words = tostring(profiles.program():where { tagleaf = "route" }:render "dot")
+    words = assert(profiles.program():where { tagleaf = "route" }:render "dot")
     assert.is_nil(words:find("Active filters", 1, true))
   end)
 end)

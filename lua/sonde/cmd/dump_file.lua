@@ -291,8 +291,8 @@ return common.verb {
   summary = "goroutines or threads by stack, with states, waits and suspects",
   arguments = {
     { name = "input", help = "a goroutine dump, a log that holds one, stacks of eu-stack or gdb, -"
-      .. " (stdin); or the pid or name of a running program of Go or native code, or the URL of one of"
-      .. " Go" },
+      .. " (stdin); or the pid or name of a running program of Go or native code, or the URL of"
+      .. " one of Go" },
     { name = "other", optional = true, help = "with --diff, the later dump" },
   },
   options = function()
@@ -302,7 +302,7 @@ return common.verb {
       { name = "format", short = "f", type = "string", argname = "NAME",
         help = "show the dump as a profile by this report or format: top svg html folded pprof …" },
       { name = "transport", type = "string", choices = { "pprof", "gops", "native" },
-        help = "how a running program is asked (default: the first that answers; native code:"
+        help = "how a running program is asked (default: the first that answers; native:"
           .. " eu-stack or gdb, which stop it for the time that they take)" },
       { name = "gops", type = "string", argname = "HOST:PORT",
         help = "the address of its gops agent, when the port file does not say it" },
