@@ -113,6 +113,23 @@ describe("a session", function()
     end)
   end)
 
+  it("hands on every event in order of time, whole when it ends", function()
+    with_fake({}, function(target, server)
+      local times = {}
+      local session <const> = assert(target:trace { decode = false,
+        on_event = function(event) times[#times + 1] = event.time_ns end })
+      assert.is_true(session:stop())
+      for i = 2, #times do
+        if times[i] < times[i - 1] then
+          error(("event %d is older than the one before it"):format(i))
+        end
+      end
+      local whole <const> = assert(sonde.open { bytes = fake.trace(), name = "demo" })
+      assert.equal(whole:counts().events, #times)
+      assert_clean(server)
+    end)
+  end)
+
   it("ends by itself when the process ends", function()
     with_fake({ stream = function(connection, _, reply)
       connection:write(reply .. fake.trace())

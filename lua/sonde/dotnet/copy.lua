@@ -183,6 +183,7 @@ function copy.run(self, first)
   end
   copy_all(self, stream)
   if at_the_end then add_extra(self, stream) end
+  flush_events(self)
 end
 
 return copy

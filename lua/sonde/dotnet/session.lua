@@ -49,7 +49,7 @@ session.options = {
     help = "decode the stream while it arrives" },
   { name = "groups", type = "table", help = "kinds of events that decoding keeps" },
   { name = "on_event", type = "function",
-    help = "called with each event as it comes, for the `want`ed ones" },
+    help = "called with each event soon after it came, in order of time, for the `want`ed ones" },
   { name = "want", type = "function",
     help = "called with provider, name and number of each type of event: is it for on_event?" },
   { name = "timeline", type = "boolean", help = "keep the order of samples when decoding" },
@@ -118,11 +118,11 @@ local function start(target, opts, list, deadline)
   return nil, message, code, hint, hresult
 end
 
--- In the order of the stream: what came last is known to be in order of time
--- only when more comes, which may be much later.
+-- In order of time: the stream has the events of one thread after those of another,
+-- and what begins on one thread may end on the other.
 local function new_events(opts)
   if opts.on_event == nil then return nil end
-  return core.events { want = opts.want, limit = opts.memory, order = false }
+  return core.events { want = opts.want, limit = opts.memory }
 end
 
 -- Events of the threads' clocks. They begin before the session does.
