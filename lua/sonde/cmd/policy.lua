@@ -80,11 +80,10 @@ function Action.explain(args, env)
   write_matches(loaded, env)
 end
 
-local function open_timeline(path)
-  if path == "-" then return io.stdin:lines(), "standard input" end
-  local file <const>, message <const> = io.open(path, "rb")
-  if file == nil then errors.raise { message = message, code = "not_found" } end
-  return file:lines(), path
+local function replay_it(loaded, path, tell)
+  local replay <const> = require "sonde.policy.replay"
+  if path == "-" then return replay.run({ loaded }, io.stdin:lines(), "standard input", tell) end
+  return common.check(replay.open({ loaded }, path, tell))
 end
 
 local function write_decision(decision, args, env, is_first)
@@ -115,17 +114,15 @@ function Action.test(args, env)
       ("sonde policy test %s --replay timeline.csv"):format(args.policy or "POLICY"))
   end
   local loaded <const> = load(args, env)
-  local lines <const>, name <const> = open_timeline(args.replay)
   local fired, is_first, cost = 0, true, { bytes = 0, duration_ns = 0 }
-  local outcome <const> = require("sonde.policy.replay").run({ loaded }, lines, name,
-    function(decision)
-      write_decision(decision, args, env, is_first)
-      is_first = false
-      if not decision.fired then return end
-      fired = fired + 1
-      cost.bytes = cost.bytes + decision.cost.bytes
-      cost.duration_ns = cost.duration_ns + decision.cost.duration_ns
-    end)
+  local outcome <const> = replay_it(loaded, args.replay, function(decision)
+    write_decision(decision, args, env, is_first)
+    is_first = false
+    if not decision.fired then return end
+    fired = fired + 1
+    cost.bytes = cost.bytes + decision.cost.bytes
+    cost.duration_ns = cost.duration_ns + decision.cost.duration_ns
+  end)
   if not args.json then sum_up(fired, cost, env) end
   if outcome.late > 0 then
     env:say(("%d samples came after later ones and were left out"):format(outcome.late))
@@ -144,8 +141,9 @@ return common.verb {
       help = "a file, or the name of one that comes with sonde" },
   },
   options = options.join(require("sonde.cmd.policy_args").options, {
-    { name = "replay", type = "path", argname = "TIMELINE",
-      help = "with test: lines of time_s,pid,start,name,metric,value; - is stdin" },
+    { name = "replay", type = "path", argname = "RECORDING",
+      help = "with test: lines of time_s,pid,start,name,metric,value (- is stdin), a trace, or a"
+        .. " store of captures" },
     common.json,
   }),
   examples = {

@@ -205,6 +205,17 @@ local function want(provider, name)
   return provider == METRICS or name == "EventCounters"
 end
 
+--- What reads counters out of events, for those of a trace.
+-- @tparam function on_value gets each row that has changed
+-- @treturn function of an event
+function counters.reader(on_value)
+  local self <const> = { only = {}, by_key = {}, order = {}, updates = 0, told = {}, troubles = {},
+    on_value = on_value }
+  return function(event)
+    if want(event.provider, event.name) then take(self, event) end
+  end
+end
+
 --- Begins to listen: `Target:counters`.
 -- @tparam Target target
 -- @tparam ?table given `provider meter` (lists), `interval max_series`, and

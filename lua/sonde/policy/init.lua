@@ -235,6 +235,41 @@ function policy.load(word, opts)
   return loaded
 end
 
+--- Tries a policy on a recording: for specs of your own.
+--
+--    local firings = assert(require("sonde.policy").try("busy.lua", "day.csv"))
+--    assert(#firings == 1 and firings[1].time_s == 41)
+--
+-- @tparam string|table one a path or a name, as of `policy.load`, or a policy
+-- @tparam string|{string,...} recording path of a timeline, a trace or a store of
+--   captures; or the lines of a timeline
+-- @tparam ?table opts see `policy.load`
+-- @treturn ?{table,...} firings: `policy time_s pid start name fired reason cost`
+-- @treturn string|{table,...} all decisions, also those not to fire; or message
+-- @treturn ?string code
+function policy.try(one, recording, opts)
+  local loaded, message, code = one, nil, nil
+  if type(one) == "string" then loaded, message, code = policy.load(one, opts) end
+  if loaded == nil then return nil, message, code end
+  local firings, decisions = {}, {}
+  local function tell(decision)
+    decisions[#decisions + 1] = decision
+    if decision.fired then firings[#firings + 1] = decision end
+  end
+  local replay <const> = require "sonde.policy.replay"
+  if type(recording) == "table" then
+    local i = 0
+    replay.run({ loaded }, function()
+      i = i + 1
+      return recording[i]
+    end, "timeline", tell)
+    return firings, decisions
+  end
+  local done, why, reason = replay.open({ loaded }, recording, tell)
+  if done == nil then return nil, why, reason end
+  return firings, decisions
+end
+
 local function names_in(directory)
   local names = {}
   local request <const> = uv.fs_scandir(directory)

@@ -42,7 +42,34 @@ local function feed_rows(decide, rows, problems)
   end
 end
 
---- Replays a timeline.
+--- The names of all samples that policies look at.
+-- @tparam {table,...} policies
+-- @treturn table set of names
+function replay.wanted(policies)
+  local trigger <const> = require "sonde.policy.trigger"
+  local wanted <const> = {}
+  for _, policy in ipairs(policies) do
+    for _, channel in ipairs(trigger.new(policy.trigger).channels) do wanted[channel] = true end
+    for _, name in ipairs(policy.metrics) do wanted[name] = true end
+  end
+  return wanted
+end
+
+--- Replays rows.
+-- @tparam {table,...} policies
+-- @tparam function rows as `sonde.policy.timeline.rows` gives
+-- @tparam function tell see `run`
+-- @tparam ?table opts `clock` (see `engine.new`)
+-- @treturn table `{ problems = {messages}, late = n }`
+function replay.rows(policies, rows, tell, opts)
+  local problems <const> = {}
+  local decide <const> = new_engine(policies, tell, opts or {})
+  feed_rows(decide, rows, problems)
+  decide:finish()
+  return { problems = problems, late = decide.late }
+end
+
+--- Replays a timeline of lines.
 -- @tparam {table,...} policies as `sonde.policy.load` gives them
 -- @tparam function lines gives a line at each call
 -- @tparam string name of the timeline, for messages
@@ -51,11 +78,50 @@ end
 -- @tparam ?table opts `clock` (see `engine.new`)
 -- @treturn table `{ problems = {messages}, late = n }`
 function replay.run(policies, lines, name, tell, opts)
-  local problems <const> = {}
-  local decide <const> = new_engine(policies, tell, opts or {})
-  feed_rows(decide, timeline.rows(lines, name), problems)
-  decide:finish()
-  return { problems = problems, late = decide.late }
+  return replay.rows(policies, timeline.rows(lines, name), tell, opts)
+end
+
+local SQLITE <const> = "SQLite format 3\0"
+local TRACES <const> = { "Nettrace", "\x1f\x8b" }
+
+-- What a recording is, by its first bytes: the module that opens it, if any.
+local function kind_of(path)
+  if path:find "^clickhouse://" then return "sonde.policy.recorded_capture" end
+  local file <const>, message <const> = io.open(path, "rb")
+  if file == nil then return nil, message end
+  local head <const> = file:read(#SQLITE) or ""
+  file:close()
+  if head == SQLITE then return "sonde.policy.recorded_capture" end
+  for _, magic in ipairs(TRACES) do
+    if head:sub(1, #magic) == magic then return "sonde.policy.recorded_trace" end
+  end
+  return false
+end
+
+local function replay_lines(policies, path, tell)
+  local file <close>, message <const> = io.open(path, "rb")
+  if file == nil then return nil, message, "not_found" end
+  return replay.run(policies, file:lines(), path, tell)
+end
+
+--- Replays a recording: a timeline, a trace, or a store of captures.
+-- @tparam {table,...} policies
+-- @tparam string path
+-- @tparam function tell see `run`
+-- @treturn ?table see `run`
+-- @treturn ?string message
+-- @treturn ?string code
+function replay.open(policies, path, tell)
+  local kind <const>, missing <const> = kind_of(path)
+  if kind == nil then return nil, missing, "not_found" end
+  if kind == false then return replay_lines(policies, path, tell) end
+  local rows, facts, code = require(kind).open(path, replay.wanted(policies))
+  if rows == nil then return nil, facts, code end
+  local _ <close> = setmetatable({}, { __close = facts.close or function() end })
+  local outcome <const> = replay.rows(policies, rows, tell,
+    { clock = { wall_offset = facts.wall_offset, is_local = false } })
+  table.insert(outcome.problems, facts.problem)
+  return outcome
 end
 
 return replay

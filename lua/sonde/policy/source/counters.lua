@@ -84,6 +84,15 @@ local function hand_on(self, row)
   end
 end
 
+--- What turns rows of counters into samples.
+-- @tparam table wanted set of names
+-- @tparam function feed called with a name and its value
+-- @treturn function of a row, as `Target:counters` gives them
+function counters.translator(wanted, feed)
+  local self <const> = { by_counter = (parse(wanted)), feed = feed }
+  return function(row) hand_on(self, row) end
+end
+
 local Source <const> = {}
 Source.__index = Source
 
@@ -98,10 +107,10 @@ Source.__index = Source
 function counters.open(facts, wanted, feed, opts)
   local target, message, code = require("sonde.targets").open(facts.pid)
   if target == nil then return nil, message, code end
-  local self <const> = setmetatable({ by_counter = (parse(wanted)), feed = feed }, Source)
-  local providers <const>, meters <const> = ask_for(self.by_counter)
+  local self <const> = setmetatable({}, Source)
+  local providers <const>, meters <const> = ask_for((parse(wanted)))
   self.counters, message, code = target:counters { provider = providers, meter = meters,
-    interval = opts.interval, on_value = function(row) hand_on(self, row) end }
+    interval = opts.interval, on_value = counters.translator(wanted, feed) }
   if self.counters == nil then return nil, message, code end
   return self
 end

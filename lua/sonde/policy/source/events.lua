@@ -65,13 +65,24 @@ local function take_request(self, event)
     local begun <const> = self.open[event.activity or event.thread]
     self.open[event.activity or event.thread] = nil
     if begun then
-      self.feed("request", { path = begun.path, duration_ns = event.time_ns - begun.at })
+      self.feed("request", { path = begun.path, duration_ns = event.time_ns - begun.at,
+        status = begun.failed and 500 or nil })
     end
+  elseif name:find "Failed" then
+    local begun <const> = self.open[event.activity or event.thread]
+    if begun then begun.failed = true end
   end
 end
 
+--- Is it that of an exception which is thrown?
+-- @tparam table event
+-- @treturn boolean
+function events.is_exception(event)
+  return event.provider == RUNTIME and event.id == EXCEPTION_THROWN
+end
+
 local function take(self, event)
-  if event.provider == RUNTIME and event.id == EXCEPTION_THROWN then
+  if events.is_exception(event) then
     self.feed("exception", { type = event.payload.ExceptionType,
       message = event.payload.ExceptionMessage })
   elseif event.provider == HOSTING then
@@ -81,6 +92,15 @@ local function take(self, event)
     self.feed("event", { provider = event.provider, name = event.name, payload = event.payload,
       thread = event.thread })
   end
+end
+
+--- What turns events into samples.
+-- @tparam table wanted set of kinds
+-- @tparam function feed called with a kind and what happened
+-- @treturn function of an event
+function events.translator(wanted, feed)
+  local self <const> = { wanted = wanted, feed = feed, open = {} }
+  return function(event) take(self, event) end
 end
 
 local Source <const> = {}
@@ -97,11 +117,12 @@ Source.__index = Source
 function events.open(facts, wanted, feed, opts)
   local target, message, code = require("sonde.targets").open(facts.pid)
   if target == nil then return nil, message, code end
-  local self <const> = setmetatable({ wanted = wanted, feed = feed, open = {} }, Source)
+  local self <const> = setmetatable({}, Source)
+  local translate <const> = events.translator(wanted, feed)
   self.session, message, code = target:trace {
     providers = providers_of(wanted, opts.specs or {}), rundown = false, decode = false,
     stackwalk = false, buffer_mb = 16, max_bytes = LONG,
-    on_event = function(event) take(self, event) end,
+    on_event = translate,
   }
   if self.session == nil then return nil, message, code end
   return self

@@ -7,7 +7,6 @@ local words <const> = require "sonde.policy.words"
 
 local metric = { key = "metric", summary = "a figure is beyond a threshold for some time" }
 
-
 --- Fields.
 metric.fields = {
   { name = "metric", type = "string", required = true,
@@ -203,6 +202,10 @@ end
 function Instance:state()
   local spec <const> = self.spec
   if self.last == nil then return ("no sample of %s came"):format(spec.channel) end
+  if self.run_from and self.span == 0 then
+    return ("%s %s since %s"):format(subject_words(spec), condition_words(spec),
+      words.instant(self.run_from))
+  end
   if self.run_from then
     return ("%s %s since %s (%s of %s)"):format(subject_words(spec), condition_words(spec),
       words.instant(self.run_from), words.duration(self.last - self.run_from),
