@@ -107,7 +107,8 @@ describe("an incident of a .NET service", function()
       { ['"5s", before = "20s"'] = '"1s", before = "10s"' }), function()
       process.stdin:write "request 10\nrequest 500\nrequest 500\n"
     end, { see = function(results, events)
-      assert.matches("2 times within .* the last /api/orders, %d+%.?%d*m?s", events.fired.firing.reason)
+      assert.matches("2 times within .* the last /api/orders, %d+%.?%d*m?s",
+        events.fired.firing.reason)
       assert.is_nil(results[1].failed)
       local trace <const> = assert(sonde.open(results[1].path))
       assert.matches("Program.Request", names_in(assert(trace:profile { view = "wall" })))
