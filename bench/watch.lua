@@ -29,12 +29,14 @@ end
 local METRICS <const> = { "cpu", "memory", "threads", "fds", "read_bytes", "write_bytes",
   "context_switches", "virtual_memory", "cgroup_memory", "cgroup_memory_share" }
 
--- Ten policies, one on each figure that any process has.
+-- Ten policies, one on each figure that any process has; as of those that come with
+-- sonde, what changes slowly is looked at every 10 s.
 local function ten_policies()
   local list <const> = {}
   for i, name in ipairs(METRICS) do
-    list[i] = compile("watch_" .. name, ([[return { summary = "s", trigger = { metric = "%s",
-      above = 1e18, stat = "p95", over = "30s" } }]]):format(name))
+    list[i] = compile("watch_" .. name, ([[return { summary = "s", interval = "%s",
+      trigger = { metric = "%s", above = 1e18, stat = "p95", over = "60s", gap = "1m" } }]])
+      :format((name == "cpu" or name == "threads") and "1s" or "10s", name))
   end
   return list
 end
@@ -53,7 +55,7 @@ local function live(processes, seconds)
   end
   local list <const>, fired_at = ten_policies(), nil
   list[#list + 1] = compile("react", [[return { summary = "s",
-    trigger = { metric = "cpu", above = 50 }, actions = { { log = "x" } } }]])
+    trigger = { metric = "cpu", above = 5 }, actions = { { log = "x" } } }]])
   local watching <const> = require("sonde.policy.watch").new { policies = list, directory = "/tmp",
     select = function(facts) return mine[facts.pid] or false end,
     say = function(event) if event.kind == "log" then fired_at = fired_at or loop.now() end end }

@@ -71,10 +71,21 @@ function attach.new(facts, wanted, feed, opts)
   return self
 end
 
+-- A source that need not be asked in every round says how often.
+local function is_due(source, now)
+  if source.every == nil then return true end
+  if source.next and now < source.next then return false end
+  source.next = now + source.every - source.every // 10   -- rounds are not quite on time
+  return true
+end
+
 --- Reads what has to be read.
 -- @tparam integer now
-function Attachment:poll(now)
-  for _, source in ipairs(self.sources) do source:poll(now) end
+-- @tparam ?table stat of `proc.stat`, read in this round
+function Attachment:poll(now, stat)
+  for _, source in ipairs(self.sources) do
+    if is_due(source, now) then source:poll(now, stat) end
+  end
 end
 
 --- Stops watching it.

@@ -249,15 +249,19 @@ end
 
 --- What a target's policies want to be told.
 -- @tparam string key
--- @treturn table set of names; of a function of its trigger what the policy's
---   `metrics` names
+-- @treturn table by name, how often: the least interval of the policies that want it,
+--   nanoseconds. Of a function of its trigger what the policy's `metrics` names
 -- @treturn {table,...} the policies that are about it
 function Engine:wants(key)
   local wanted, policies = {}, {}
   for _, rule in ipairs(self.targets[key].rules) do
-    policies[#policies + 1] = rule.policy
-    for _, channel in ipairs(rule.instance.channels) do wanted[channel] = true end
-    for _, name in ipairs(rule.policy.metrics) do wanted[name] = true end
+    local policy <const> = rule.policy
+    policies[#policies + 1] = policy
+    local function want(name)
+      wanted[name] = math.min(wanted[name] or math.maxinteger, policy.interval)
+    end
+    for _, channel in ipairs(rule.instance.channels) do want(channel) end
+    for _, name in ipairs(policy.metrics) do want(name) end
   end
   return wanted, policies
 end

@@ -171,6 +171,7 @@ local function discover(self)
     if stat and not stat.kernel and stat.state ~= "Z" then
       local key <const> = engine.key(pid, stat.start_time)
       here[key] = true
+      if self.attached[key] then self.attached[key].stat = stat end
       if self.attached[key] == nil then arrive(self, stat) end
     end
   end
@@ -194,7 +195,7 @@ local function round(self)
   self.is_first = false
   for _, known in pairs(self.attached) do
     if known.attachment then
-      known.attachment:poll(self.time)
+      known.attachment:poll(self.time, known.stat)
       self.engine:tick(known.key, self.time)
     end
   end

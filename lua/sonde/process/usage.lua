@@ -7,6 +7,9 @@ local usage = {}
 
 local PAGE <const> = 4096
 
+-- They are the last lines of /proc/PID/status, apart from what newer kernels add.
+local LAST_LINES <const> = 300
+
 local function read(pid, name)
   return core.read_file(("/proc/%d/%s"):format(pid, name))
 end
@@ -47,8 +50,9 @@ end
 function usage.switches(pid)
   local text, message, code = read(pid, "status")
   if text == nil then return nil, message, code end
-  local own <const> = text:match "\nvoluntary_ctxt_switches:%s+(%d+)"
-  local forced <const> = text:match "\nnonvoluntary_ctxt_switches:%s+(%d+)"
+  local tail <const> = text:sub(-LAST_LINES)
+  local own <const> = tail:match "\nvoluntary_ctxt_switches:%s+(%d+)"
+  local forced <const> = tail:match "\nnonvoluntary_ctxt_switches:%s+(%d+)"
   return integer(own) + integer(forced)
 end
 
@@ -81,6 +85,10 @@ local function number_in(path)
   return text and integer(text:match "^%d+")
 end
 
+-- Processes of one group are asked about one after the other.
+local FRESH <const> = 100 * 1000000
+local recent = {}
+
 -- The least that may be used, by the group itself or one around it.
 local function most_of(group, path)
   local least
@@ -101,13 +109,18 @@ end
 function usage.group(pid)
   local text, message, code = read(pid, "cgroup")
   if text == nil then return nil, message, code end
+  local known <const>, now <const> = recent[text], uv.hrtime()
+  if known and now - known.at < FRESH then return known end
+  if known == nil and next(recent) and now - recent[next(recent)].at > FRESH then recent = {} end
   for _, group in ipairs(GROUPS) do
     local path <const> = text:match(group.pattern)
     local used <const> = path and number_in(("%s%s/%s"):format(group.root,
       path == "/" and "" or path, group.used))
     if used then
       local most <const> = most_of(group, path == "/" and "" or path)
-      return { used = used, most = most, share = most and used * 100 / most or nil }
+      recent[text] = { used = used, most = most, share = most and used * 100 / most or nil,
+        at = now }
+      return recent[text]
     end
   end
   return nil, ("process %d: its control group counts no memory"):format(pid), "unavailable"

@@ -34,7 +34,9 @@ Source.__index = Source
 function expvar.open(facts, wanted, feed)
   local address, message, code = require("sonde.golang.expvar").find(facts.pid)
   if address == nil then return nil, message, code end
-  return setmetatable({ address = address, names = names_in(wanted), feed = feed }, Source)
+  local names <const>, every = names_in(wanted), nil
+  for name in pairs(names) do every = math.min(every or wanted[name], wanted[name]) end
+  return setmetatable({ address = address, names = names, feed = feed, every = every }, Source)
 end
 
 local function ask(self)

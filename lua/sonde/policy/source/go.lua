@@ -45,8 +45,12 @@ function go.open(facts, wanted, feed)
   if found.pprof == nil and found.gops == nil then
     return nil, ("%s; %s"):format(found.reasons.pprof, found.reasons.gops), "unavailable"
   end
+  local every
+  for _, name in ipairs(go.METRICS) do
+    if math.type(wanted[name]) then every = math.min(every or wanted[name], wanted[name]) end
+  end
   return setmetatable({ feed = feed, wanted = wanted, pprof = found.pprof, gops = found.gops,
-    memory_at = 0 }, Source)
+    memory_at = 0, every = every }, Source)
 end
 
 local function wants_memory(self)

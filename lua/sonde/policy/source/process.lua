@@ -54,15 +54,16 @@ end
 -- @tparam function feed called with a name and its value
 -- @treturn table
 function process.open(facts, wanted, feed)
-  local names, sources = {}, {}
+  local figures = {}
   for _, name in ipairs(process.METRICS) do
     if wanted[name] then
-      names[#names + 1] = name
-      sources[FIGURES[name].read] = true
+      local every <const> = math.type(wanted[name]) and wanted[name] or 0
+      -- Rounds are not quite on time.
+      figures[#figures + 1] = { name = name, figure = FIGURES[name], next = 0,
+        every = every - every // 10 }
     end
   end
-  return setmetatable({ facts = facts, names = names, sources = sources, feed = feed,
-    last = {} }, Source)
+  return setmetatable({ facts = facts, figures = figures, feed = feed, last = {} }, Source)
 end
 
 local function growth(self, name, value, now)
@@ -74,15 +75,20 @@ end
 
 --- Reads the figures.
 -- @tparam integer now nanoseconds
-function Source:poll(now)
-  local read = {}
-  for source in pairs(self.sources) do read[source] = READ[source](self.facts.pid) end
-  for _, name in ipairs(self.names) do
-    local figure <const> = FIGURES[name]
-    local value = read[figure.read]
-    if value and figure.field then value = value[figure.field] end
-    if value and figure.grows then value = growth(self, name, value, now) end
-    if value then self.feed(name, figure.scale and value * figure.scale or value) end
+-- @tparam ?table stat of `proc.stat`, when it was read just now
+function Source:poll(now, stat)
+  local read <const> = { stat = stat }
+  for _, one in ipairs(self.figures) do
+    if now >= one.next then
+      one.next = now + one.every
+      local figure <const> = one.figure
+      local from <const> = figure.read
+      if read[from] == nil then read[from] = READ[from](self.facts.pid) or false end
+      local value = read[from]
+      if value and figure.field then value = value[figure.field] end
+      if value and figure.grows then value = growth(self, one.name, value, now) end
+      if value then self.feed(one.name, figure.scale and value * figure.scale or value) end
+    end
   end
 end
 
