@@ -17,24 +17,6 @@ local function with_idle(opts, use)
   use(process)
 end
 
--- The process that really runs .NET below a wrapper.
-local function descendant(pid)
-  local proc <const> = require "sonde.process.proc"
-  for _ = 1, 100 do
-    for _, candidate in ipairs(proc.pids()) do
-      local stat <const> = proc.stat(candidate)
-      local above = stat
-      while above and above.parent ~= pid and above.parent > 1 do
-        above = proc.stat(above.parent)
-      end
-      if stat and above and above.parent == pid and stat.name == "target-idle" then
-        return candidate
-      end
-    end
-    require("sonde.base.loop").sleep(50000000)
-  end
-end
-
 describe("sonde ps", function()
   for _, version in ipairs { "3.1", "8.0", "9.0", "10.0" } do
     it("knows a process of .NET " .. version, function()
@@ -117,17 +99,8 @@ describe("sonde ps", function()
   end)
 
   it("sees into other mount and pid namespaces", function()
-    local _, status = helper.run "unshare -m -p -f --mount-proc true"
-    if status ~= 0 then helper.skip "unshare is not allowed here" end
-    local program <const> = dotnet.program("idle", "10.0")
-    -- The program may itself be below the /tmp that is hidden here.
-    local script <const> = ("exec 9<%s && mount -t tmpfs tmpfs /tmp && mkdir -p %s && "
-      .. "mount -c --bind /proc/$$/fd/9 %s && exec %s"):format(program:match("^(.*)/"),
-      program:match("^(.*)/"), program:match("^(.*)/"), program)
-    local outer <close> = dotnet.spawn { "unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c",
-      script }
-    assert(outer:line "^ready")
-    local pid <const> = assert(descendant(outer.pid))
+    local outer <close>, pid <const> = dotnet.start_apart("idle", "10.0")
+    assert.truthy(outer)
     local row <const> = row_of(pid)
     assert.same({ "record", "dump" }, row.can)
     local target <const> = targets.open(pid)

@@ -235,12 +235,40 @@ describe("sonde record", function()
     end)
   end)
 
+  it("records a process in a mount and pid namespace of its own", function()
+    local outer <close>, pid <const> = dotnet.start_apart("idle", "10.0")
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/apart.nettrace"
+      local _, status, err = helper.sonde("record", "-p", tostring(pid), "--duration", "1s",
+        "-o", path)
+      assert.equal(0, status, err)
+      local trace <const> = assert(sonde.open(path))
+      assert.is_true(trace:counts().ended)
+      assert.equal("complete", trace:counts().rundown)
+      assert.equal(1, trace:info().process_id)
+      -- The clocks that we read are those of the threads that the runtime names.
+      local clocks, sampled = {}, 0
+      for event in sonde.events(path, { provider = "Sonde" }) do clocks[event.thread] = true end
+      for _, thread in ipairs(trace:threads()) do
+        if thread.samples > 0 then
+          sampled = sampled + 1
+          assert.is_true(clocks[thread.id], "no clock of thread " .. thread.id)
+        end
+      end
+      assert.is_true(sampled > 0)
+    end)
+    assert.is_true(dotnet.has_no_sessions(pid))
+    assert.truthy(outer)
+  end)
+
   it("says which provider gave nothing", function()
     with_idle(function(process, directory)
       local _, status, err = helper.sonde("record", tostring(process.pid), "--duration", "300ms",
-        "--provider", "No-Such-Source", "-o", directory .. "/out.nettrace")
+        "--profile", "exceptions", "--provider", "No-Such-Source", "-o",
+        directory .. "/out.nettrace")
       assert.equal(0, status)
       assert.matches("nothing came from No%-Such%-Source", err)
+      assert.is_nil(err:find("nothing came from Microsoft", 1, true))
       assert_unharmed(process)
     end)
   end)

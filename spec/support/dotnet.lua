@@ -100,6 +100,35 @@ function dotnet.start(name, version, opts)
   return process
 end
 
+-- The process of this name somewhere below another.
+local function descendant(pid, name)
+  local proc <const> = require "sonde.process.proc"
+  for _ = 1, 200 do
+    for _, candidate in ipairs(proc.pids()) do
+      local stat <const> = proc.stat(candidate)
+      if stat and stat.name == name and proc.descends(candidate, pid) then return candidate end
+    end
+    loop.sleep(50 * MS)
+  end
+  error(("no %s was started"):format(name))
+end
+
+--- Runs a target in a mount and a pid namespace of its own, with its own /tmp. Gives
+-- what holds it, and its pid as it is seen from here.
+function dotnet.start_apart(name, version)
+  local _, status = helper.run "unshare -m -p -f --mount-proc true"
+  if status ~= 0 then helper.skip "unshare is not allowed here" end
+  local program <const> = dotnet.program(name, version)
+  local folder <const> = program:match("^(.*)/")
+  -- The program may itself be below the /tmp that is hidden here.
+  local script <const> = ("exec 9<%s && mount -t tmpfs tmpfs /tmp && mkdir -p %s && "
+    .. "mount -c --bind /proc/$$/fd/9 %s && exec %s"):format(folder, folder, folder, program)
+  local outer <const> = dotnet.spawn { "unshare", "-m", "-p", "-f", "--kill-child",
+    "--mount-proc", "sh", "-c", script }
+  assert(outer:line "^ready", "the target did not start")
+  return outer, descendant(outer.pid, ("target-" .. name):sub(1, 15))
+end
+
 --- The next line of output that matches; nil when none came in time.
 function Process:line(pattern, seconds)
   local deadline <const> = loop.after((seconds or 20) * 1000 * MS)

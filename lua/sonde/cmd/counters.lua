@@ -122,7 +122,8 @@ local function watch(counters, format, args, env, is_over)
       shown = counters.updates
       if args.once then return true end
     end
-    if shown == 0 and not warned and loop.now() - began > PATIENCE * counters.interval then
+    local waited <const> = loop.now() - began
+    if counters.updates == 0 and not warned and waited > PATIENCE * counters.interval then
       say(format, env, ("nothing has come from %s: a name that this process does not have?")
         :format(names_of(counters.asked)))
       warned = true

@@ -21,6 +21,7 @@ function run.wanted(args)
   local names = args.profile or {}
   if #names == 0 and #(args.provider or {}) == 0 then names = { "cpu" } end
   local lists, rundown, view = {}, #names == 0, nil
+  local asked = {}
   for i, name in ipairs(names) do
     local found, message, code = recordings.get(name)
     if found == nil then
@@ -33,9 +34,10 @@ function run.wanted(args)
   if #(args.provider or {}) > 0 then
     local own, why = providers.complete(args.provider)
     if own == nil then errors.usage("--provider: " .. why, "sonde help record") end
-    lists[#lists + 1] = own
+    lists[#lists + 1], asked = own, own
   end
-  return { names = names, providers = providers.join(table.unpack(lists)), view = args.view or view,
+  return { names = names, asked = asked, providers = providers.join(table.unpack(lists)),
+    view = args.view or view,
     rundown = (rundown or args.rundown or false) and not args.no_rundown }
 end
 

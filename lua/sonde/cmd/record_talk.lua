@@ -85,14 +85,15 @@ function talk.stopped(recording, reason, args, env)
     "sonde " .. args.output)
 end
 
--- Providers that were asked for and of which nothing came.
+-- Providers that somebody named and of which nothing came. Those of profiles may well
+-- have nothing to say.
 local function silent_providers(trace, want)
   local seen = {}
   for _, type in ipairs(trace:types()) do
     if type.count > 0 then seen[type.provider] = true end
   end
   local silent = {}
-  for _, provider in ipairs(want.providers) do
+  for _, provider in ipairs(want.asked) do
     if not seen[provider.name] then silent[#silent + 1] = provider.name end
   end
   return silent
