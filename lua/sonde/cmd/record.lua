@@ -199,6 +199,12 @@ local verb <const> = common.verb {
 -- What follows "--" is the program's, and is not read here.
 local read_and_run <const> = verb.start
 
+--- The declarations of the verb: for .NET and any process, and for Go programs.
+-- @treturn {table,...}
+function verb.forms()
+  return { verb.declaration(), require("sonde.cmd.record_go").declaration() }
+end
+
 --- Runs the verb.
 -- @tparam {string,...} words
 -- @tparam table env

@@ -42,13 +42,25 @@ local function described(option)
     default = option.default_text or option.choices and option.default or nil }
 end
 
+-- One name may have more spellings in one form than in another.
+local function add_flags(known, more)
+  local has <const> = {}
+  for _, flag in ipairs(known) do has[flag] = true end
+  for _, flag in ipairs(more) do
+    if not has[flag] then table.insert(known, #flag == 2 and 1 or #known + 1, flag) end
+  end
+end
+
 local function all_options(forms)
   local list, at = {}, {}
   for _, form in ipairs(forms) do
     local declared = form.options or {}
     if type(declared) == "function" then declared = declared() end
     for _, option in ipairs(declared) do
-      if at[option.name] == nil then
+      local known <const> = list[at[option.name]]
+      if known then
+        add_flags(known.flags, flags_of(option))
+      else
         at[option.name] = #list + 1
         list[#list + 1] = described(option)
       end
