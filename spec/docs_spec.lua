@@ -22,11 +22,11 @@ local LIVE <const> = {
   { "^curl ", "a Go program: golang_live_spec" },
 }
 
--- What is no command but its form: a word in capitals or an ellipsis.
+-- What is no command but its form: words in capitals, a choice or an ellipsis.
 local function is_form(line)
-  local bare <const> = line:gsub("'[^']*'", ""):gsub("%-%-?[%w-]+ [A-Z:=|]+", "")
-  return line:find("…", 1, true) or line:find("\\|", 1, true) or bare:find("%f[%w]%u%u+%f[%W]") ~= nil
-    or bare:find("VERB", 1, true)
+  local rest <const> = line:gsub("'[^']*'", ""):gsub("%-%-?[%w-]+ [A-Z:=|]+", "")
+  return line:find("…", 1, true) ~= nil or line:find("\\|", 1, true) ~= nil
+    or rest:find("%f[%w]%u%u+%f[%W]") ~= nil
 end
 
 -- A command without what its page says beside it.
@@ -81,7 +81,7 @@ local function furnish(directory)
   helper.write(directory .. "/busy.lua", BUSY)
   helper.write(directory .. "/questions", "top2\n")
   sample_store.fill(directory .. "/captures.db")
-  return ("cd %s && PATH=%s:$PATH && export SONDE=1 XDG_CONFIG_HOME=%s/config && "):format(
+  return ("cd %s && PATH=%s:$PATH && export XDG_CONFIG_HOME=%s/config && "):format(
     directory, helper.quote(here .. "/" .. helper.command:match "^(.*)/"), directory)
 end
 
