@@ -92,13 +92,17 @@ for _, verb in ipairs(words.verbs()) do
   by_verb[verb.name] = known
 end
 
+-- Options of kinds and transports that a page shows how to write.
+local OF_OWN_KINDS <const> = { ["--at-least"] = true }
+
 -- Flags of a command that its verb does not have.
 local function unknown_flags(command)
   command = command:gsub(" %-%- .*$", ""):gsub("'[^']*'", "X"):gsub("%s+[|&;] ?.*$", "")
   local known <const> = by_verb[command:match "^sonde (%l+)%f[%s\0]"]
   local bad = {}
   for flag in command:gmatch "%s(%-%-?[%l%d-]+)" do
-    if known and not known[flag] and not flag:find "^%-%d" then bad[#bad + 1] = flag end
+    local is_known <const> = known == nil or known[flag] or OF_OWN_KINDS[flag]
+    if not is_known and not flag:find "^%-%d" then bad[#bad + 1] = flag end
   end
   return bad
 end
