@@ -180,3 +180,38 @@ describe("samples", function()
     end)
   end)
 end)
+
+describe("sonde diff --views", function()
+  local function write(path, kind, unit, alpha, beta)
+    local profile <const> = require("sonde.c.core").profile_new {
+      types = { { "samples", "count" }, { kind, unit } }, default = kind }
+    profile:add({ "alpha", "main" }, { 1, alpha }, {})
+    profile:add({ "beta", "main" }, { 1, beta }, {})
+    assert(profile:write(path))
+  end
+
+  it("compares two ways of measuring one thing", function()
+    helper.in_directory(function(directory)
+      local before <const>, after = directory .. "/a.pb.gz", directory .. "/b.pb.gz"
+      write(before, "cpu", "nanoseconds", 750, 250)
+      write(after, "oncpu", "nanoseconds", 600, 400)
+      local out, status, err, _ = helper.sonde("diff", before, after, "--views", "cpu,oncpu", "--json")
+      assert.equal(0, status, err)
+      local rows = {}
+      for _, line in ipairs(helper.lines(out)) do
+        local row <const> = dkjson.decode(line)
+        if row.name then rows[row.name] = row end
+      end
+      assert.same({ 750, 600 }, { rows.alpha.before, rows.alpha.after })
+      assert.same({ 250, 400 }, { rows.beta.before, rows.beta.after })
+      _, status, err = helper.sonde("diff", before, after, "--views", "cpu,samples")
+      assert.equal(2, status)
+      assert.truthy(err:find("nanoseconds", 1, true), err)
+      _, status = helper.sonde("diff", before, after, "--views", "cpu")
+      assert.equal(2, status)
+      _, status, err = helper.sonde("diff", before, after, "--views", "cpu,nothing")
+      assert.equal(2, status)
+      assert.truthy(err:find("nothing", 1, true), err)
+    end)
+  end)
+end)

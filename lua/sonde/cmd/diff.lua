@@ -10,9 +10,16 @@ local diff = {
   summary = "what changed between two traces or profiles",
 }
 
+local views_option <const> = {
+  name = "views", type = "string", argname = "BEFORE,AFTER",
+  help = "a view for each input, to compare two ways of measuring one thing: cpu,oncpu compares"
+    .. " samples of the kernel with those of a runtime",
+}
+
 -- The input's path is what messages name. `scale` and `normalize` mean
 -- something else where several profiles are added up.
-local function profile_of(path, module, args, env)
+local function profile_of(path, module, view, args, env)
+  args.view = view
   local scale <const>, normalize <const> = args.scale, args.normalize
   args.input, args.scale, args.normalize = path, nil, nil
   local profile <const> = common.profile_of(common.open(path, args, env), args, env,
@@ -22,9 +29,57 @@ local function profile_of(path, module, args, env)
   return common.redacted(profile, args):set_name(redactor and redactor:path(path) or path)
 end
 
+-- What `--views` chooses: one for each input.
+local function views_of(args)
+  if args.views == nil then return nil end
+  local before <const>, after = args.views:match "^([^,]+),([^,]+)$"
+  if before == nil then errors.usage("--views: two views, BEFORE,AFTER", "--views cpu,oncpu") end
+  if args.view or args.type then errors.usage("--views and --view or --type: one of them") end
+  return { before, after }
+end
+
+-- A profile of one of a profile's sample types, under another name.
+local function one_measure(profile, index, name)
+  local frames <const> = profile:frames()
+  local entry <const> = profile:types()[index]
+  local result <const> = require("sonde.c.core").profile_new {
+    types = { { name, entry.unit } }, default = name,
+  }
+  for stack, values, labels in profile:samples() do
+    local place = {}
+    for i, frame in ipairs(stack) do
+      place[i] = { name = frames.name[frame], file = frames.file[frame],
+        module = frames.module[frame] }
+    end
+    result:add(place, values[index], labels)
+  end
+  result:set_info { time_ns = profile:info().time_ns, duration_ns = profile:info().duration_ns }
+  return result:set_name(profile:notes().name)
+end
+
+-- The same thing has a name in each of them, such as `cpu` in samples of the
+-- kernel and `oncpu` in those of a runtime.
+local function of_one_measure(before, after, views, args)
+  local scope <const> = require "sonde.report.scope"
+  local first <const> = common.check(scope.find_type(before, views[1]))
+  local second <const> = common.check(scope.find_type(after, views[2]))
+  local a <const>, b <const> = before:types()[first], after:types()[second]
+  if a.unit ~= b.unit then
+    errors.usage(("--views: %s is in %s, %s in %s"):format(views[1], a.unit, views[2], b.unit))
+  end
+  args.type, args.view = nil, nil
+  if a.type == b.type then
+    args.type = a.type
+    return before, after
+  end
+  return one_measure(before, first, b.type), one_measure(after, second, b.type)
+end
+
 local function compare(module, args, env)
-  local before <const> = profile_of(args.before, module, args, env)
-  local after <const> = profile_of(args.after, module, args, env)
+  local views <const> = views_of(args)
+  local before = profile_of(args.before, module, views and views[1] or args.view, args, env)
+  local after = profile_of(args.after, module, views and views[2] or args.view, args, env)
+  if views then before, after = of_one_measure(before, after, views, args) end
   -- Two recordings are hardly ever of one length, so a gate compares shares.
   if args.fail_above and not args.scale and not args.normalize then args.scale = "total" end
   local opts <const> = common.options_of(require "sonde.diff", args)
@@ -105,11 +160,13 @@ local function verb_for(module, implied)
       local json <const> = module.takes == "diff" and { common.json } or {}
       return options.join(require("sonde.diff").options, require("sonde.gate").options,
         formats.options(module, implied), json,
-        { common.output, common.format }, common.profile_options(), common.redact_options())
+        { common.output, common.format, views_option }, common.profile_options(),
+        common.redact_options())
     end,
     examples = {
       "sonde diff monday.nettrace tuesday.nettrace",
       "sonde diff before.pb.gz after.pb.gz --scale total -o diff.svg",
+      "sonde diff native.pb.gz runtime.nettrace --views cpu,oncpu --names full --scale total",
       "sonde diff main.nettrace branch.nettrace --view running --fail-above 5% --min-samples 50",
     },
     run = function(args, env) return run(module, args, env) end,
