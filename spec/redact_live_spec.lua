@@ -182,4 +182,45 @@ describe("--redact of a shell", function()
       assert.is_nil(out:find("sonde.open", 1, true))
     end)
   end)
+
+  it("looks through what typed Lua writes, too", function()
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/a.folded"
+      local _, status, err = shell("--redact-forbid", "0", "-c",
+        ("assert(profile:write(%q))"):format(path))
+      assert.is_true(status ~= 0)
+      assert.matches("'0' %(forbidden%) is left", err)
+      assert.is_nil(helper.read(path))
+      _, status, err = shell("-c", ("assert(profile:write(%q))"):format(path))
+      assert.equal(0, status, err)
+      none_left(helper.read(path), "targets", "burn")
+    end)
+  end)
+
+  it("saves what may stay, and where forbidden words come from", function()
+    helper.in_directory(function(directory)
+      local script <const>, file <const> = directory .. "/s.lua", directory .. "/a.folded"
+      local out <const>, status, err = shell("--redact-allow", "^Targets[.]", "--redact-forbid",
+        "secret", "--redact-forbid", "Other", "-c", "top", "-c", "write " .. file, "-c",
+        "save " .. script)
+      assert.equal(0, status, err)
+      none_left(helper.read(script), "secret", "other")
+      local function replay(forbid)
+        os.remove(file)
+        return helper.run(("SONDE_REDACT_KEY=k %s %s shell --script %s %s"):format(forbid,
+          helper.quote(helper.command), helper.quote(script), helper.quote(DEMO)))
+      end
+      local again, code = replay "SONDE_REDACT_FORBID=secret,other"
+      assert.equal(0, code)
+      local line <const> = out:match "[^\n]*Targets%.[^\n]*"
+      assert.is_truthy(line)
+      assert.equal(line, again:match "[^\n]*Targets%.[^\n]*")
+      assert.is_truthy(helper.read(file))
+      again, code = replay "SONDE_REDACT_FORBID=secret,0"
+      assert.is_true(code ~= 0, again)
+      assert.is_nil(helper.read(file))
+      again, code = replay ""
+      assert.is_true(code ~= 0, again)
+    end)
+  end)
 end)

@@ -42,11 +42,20 @@ function Rules:is_forbidden(text)
   return false
 end
 
+-- Words as a list, or as one text with commas between them.
+local function words_of(given)
+  if type(given) ~= "string" then return given or {} end
+  local list = {}
+  for word in given:gmatch "[^,]+" do list[#list + 1] = word end
+  return list
+end
+
 local function rules_of(opts)
-  local rules <const> = setmetatable({ allow = {}, forbid = {} }, Rules)
+  local rules <const> = setmetatable({ allow = {}, forbid = {},
+    patterns = opts.allow or {} }, Rules)
   local rex <const> = #(opts.allow or {}) > 0 and require "rex_pcre2"
   for i, pattern in ipairs(opts.allow or {}) do rules.allow[i] = rex.new(pattern) end
-  for _, word in ipairs(opts.forbid or {}) do
+  for _, word in ipairs(words_of(opts.forbid)) do
     if word ~= "" then rules.forbid[#rules.forbid + 1] = word:lower() end
   end
   return rules
@@ -55,7 +64,7 @@ end
 --- Begins. One redactor gives one name one pseudonym, over all objects.
 -- @tparam ?table opts `key` (text; random otherwise), `allow` (list of regular
 --   expressions: names that stay beside the framework's), `forbid` (list of
---   words that must not be left)
+--   words that must not be left, or one text with commas between them)
 -- @treturn Redactor
 function redact.new(opts)
   opts = opts or {}
@@ -342,6 +351,13 @@ end
 -- @treturn ?string code `unavailable`
 function Redactor:check(bytes, form)
   return require("sonde.redact.check").check(self, bytes, form)
+end
+
+--- Checks, from now on, whatever an object of this process writes to a file by
+-- `write`: when something is left in it, there is no file, and `write` gives
+-- the message of `check`.
+function Redactor:guard()
+  require("sonde.report").guard(function(bytes, form) return self:check(bytes, form) end)
 end
 
 return redact

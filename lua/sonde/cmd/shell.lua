@@ -168,6 +168,8 @@ end
 local function make_shell(args, env, is_terminal)
   local session <const> = require("sonde.shell.session").new(open_inputs(args, env))
   first_settings(session, args)
+  local redactor <const> = common.redactor(args)
+  if redactor then redactor:guard() end
   local style <const> = require "sonde.shell.style"
   return require("sonde.shell.loop").new {
     session = session, env = env, interactive = is_terminal,
@@ -176,7 +178,7 @@ local function make_shell(args, env, is_terminal)
     paint_err = style.painter(is_terminal and term.colored(2, env.getenv)),
     number = not is_terminal and #args.command == 0 and 0 or nil,
     script_about = { limit = args.limit ~= common.input_options[1].default and args.limit or nil,
-      redactor = common.redactor(args) },
+      redactor = redactor },
   }
 end
 

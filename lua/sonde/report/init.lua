@@ -8,6 +8,9 @@ local sink <const> = require "sonde.report.sink"
 
 local reports = {}
 
+-- Looks through what is written to files; nil: nobody does.
+local look_through
+
 -- In the order in which help lists them. Modules are loaded on first use.
 local NAMES <const> = {
   "top", "text", "tree", "peek", "calltree", "traces", "tags", "raw", "list", "comments", "diff",
@@ -122,6 +125,28 @@ function reports.shown(object, kind, module)
   return object:interesting()
 end
 
+--- Has what objects write to files looked through first, from now on.
+-- @tparam ?function check called with the bytes and the report's name; a file is
+--   written when it returns true, else `write` gives what it returned
+function reports.guard(check)
+  look_through = check
+end
+
+-- The same writer, whose bytes are looked through before a file gets any.
+local function guarded(write, module)
+  if look_through == nil then return write end
+  return function(object, opts, file)
+    local out <const> = sink.collector()
+    local done, message, code = write(object, opts, out)
+    if not done then return nil, message, code end
+    local bytes <const> = out:text()
+    done, message, code = look_through(bytes, module.name)
+    if not done then return nil, message, code end
+    file:write(bytes)
+    return true
+  end
+end
+
 --- Writes an object, as its method `write` does.
 -- @param object
 -- @tparam string kind "profile", "timeline" or "diff"
@@ -151,6 +176,7 @@ function reports.write(object, kind, given, where)
   object, message, why = reports.shown(object, kind, module)
   if object == nil then return nil, message, why end
   if path == nil or path == "-" then return write(object, opts, out or io.stdout) end
+  write = guarded(write, module)
   return files.write(path, function(file) return write(object, opts, file) end)
 end
 

@@ -149,7 +149,6 @@ words.add("write", {
     if rest == "" then errors.usage("write needs the name of a file", "write flame.svg") end
     shell.session:evaluate(("profile:write(%s)"):format(code.literal(rest)),
       { line = line, quiet = true })
-    basics.check_written(shell, rest)
     shell:say("wrote " .. rest)
   end,
 })

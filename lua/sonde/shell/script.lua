@@ -15,10 +15,26 @@ local NEEDS <const> = {
 local needs_of <const> = {}
 for _, row in ipairs(NEEDS) do needs_of[row[1]] = row[2] end
 
--- The key is a secret, and the names of the recordings may be.
-local REDACTED <const> = [[
--- Names are pseudonyms: the same ones with the same key.
-local redactor <const> = require("sonde.redact").new { key = os.getenv "SONDE_REDACT_KEY" }]]
+-- The key and the forbidden words are secrets, and the names of the recordings may be.
+local function redacted(redactor)
+  local lines = {
+    "-- Names are pseudonyms: the same ones with the same key.",
+    'local redactor <const> = require("sonde.redact").new {',
+    '  key = os.getenv "SONDE_REDACT_KEY",',
+  }
+  local allow = {}
+  for i, pattern in ipairs(redactor.rules.patterns) do allow[i] = code.literal(pattern) end
+  if #allow > 0 then
+    lines[#lines + 1] = ("  allow = { %s },"):format(table.concat(allow, ", "))
+  end
+  if #redactor.rules.forbid > 0 then
+    lines[#lines + 1] = '  forbid = assert(os.getenv "SONDE_REDACT_FORBID",'
+    lines[#lines + 1] = '    "SONDE_REDACT_FORBID must hold the forbidden words, with commas between"),'
+  end
+  lines[#lines + 1] = "}"
+  lines[#lines + 1] = "redactor:guard()"
+  return table.concat(lines, "\n")
+end
 
 local function head(inputs, about)
   local lines = {
@@ -31,7 +47,7 @@ local function head(inputs, about)
     lines[#lines + 1] = 'local pipe <const> = require("sonde.shell").pipe'
   end
   if about.redactor then
-    lines[#lines + 1] = REDACTED
+    lines[#lines + 1] = redacted(about.redactor)
   end
   lines[#lines + 1] = "local inputs <const> = {"
   local form <const> = about.redactor and "  redactor:object(assert(sonde.open(%s%s))),"
