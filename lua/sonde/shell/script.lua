@@ -29,7 +29,7 @@ local function redacted(redactor)
   end
   if #redactor.rules.forbid > 0 then
     lines[#lines + 1] = '  forbid = assert(os.getenv "SONDE_REDACT_FORBID",'
-    lines[#lines + 1] = '    "SONDE_REDACT_FORBID must hold the forbidden words, with commas between"),'
+    lines[#lines + 1] = '    "SONDE_REDACT_FORBID must hold the forbidden words: one,two"),'
   end
   lines[#lines + 1] = "}"
   lines[#lines + 1] = "redactor:guard()"

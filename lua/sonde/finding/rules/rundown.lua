@@ -34,8 +34,8 @@ function rule.look(ev)
   local detail = ("%s of %s frames%s."):format(units.count(facts.unresolved),
     units.count(facts.frames), advice.why_unresolved(ev.trace, facts))
   if facts.guessed > 0 then
-    detail = detail .. (" %s of them have the name of the nearest entry point, which may be a"
-      .. " neighbour's."):format(evidence.percent(facts.guessed, facts.unresolved))
+    detail = detail .. (" The nearest entry point names %s of them; that may be a"
+      .. " neighbour."):format(evidence.percent(facts.guessed, facts.unresolved))
   end
   return {
     title = machine and "Many frames have no symbol" or TITLES[rundown],

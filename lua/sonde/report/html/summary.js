@@ -31,9 +31,9 @@ export function summarize(model, state) {
   const isDefault = model.typeIndex(state) === view.type && state.range === "";
   const { quantum } = model.page.timeline || {};
   const steps = state.view === "time" && quantum > 0
-    ? ` Shown in steps of ${format(quantum, "ns")}; shorter calls are joined.` : "";
+    ? `. Shown in steps of ${format(quantum, "ns")}; shorter calls are joined.` : "";
   return [isDefault ? `${label}: ${value}` : `${label}: ${value} (${type})`,
-    (view.note || INVITATION) + steps];
+    (view.note || INVITATION).replace(/\.$/, steps ? "" : ".") + steps];
 }
 
 /** Shows what the colours of a difference mean, and how the sides are scaled. */
