@@ -34,7 +34,8 @@ local function make_profile()
     local frames = {}
     for k = 1, 5 + i % 20 do
       local n <const> = (i * 7 + k * k) % 3001
-      frames[k] = { name = ("example.com/service/part%d.Method%d"):format(n % 40, n), line = n + i // 3001 }
+      frames[k] = { name = ("example.com/service/part%d.Method%d"):format(n % 40, n),
+        line = n + i // 3001 }
     end
     local n <const> = math.random(1000)
     profile:add(frames, { n, n * 512, n // 3, n // 3 * 512 })
