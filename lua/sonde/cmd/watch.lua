@@ -87,7 +87,7 @@ local function heed_signals(watch, args, env)
       env:say("not reloaded, the old policies stay: " .. message)
     else
       watch:reload(policies)
-      env:say(("reloaded %d policies"):format(#policies))
+      env:say(("reloaded %d polic%s"):format(#policies, #policies == 1 and "y" or "ies"))
     end
   end)
 end

@@ -16,7 +16,9 @@ end
 
 local function args_of(policy)
   local list = {}
-  for name, value in pairs(policy.args) do list[#list + 1] = ("%s = %s"):format(name, value) end
+  for name, value in pairs(policy.args) do
+    list[#list + 1] = ("%s = %s"):format(name, value == "" and '""' or tostring(value))
+  end
   table.sort(list)
   return list
 end

@@ -16,7 +16,8 @@ write.fields = {
 -- @tparam table spec
 -- @treturn string
 function write.explain(spec)
-  return ("write %s to %s"):format(units.bytes(#spec.text), spec.path)
+  local what <const> = spec.text:find("%{", 1, true) and "a text" or units.bytes(#spec.text)
+  return ("write %s to %s"):format(what, spec.path)
 end
 
 --- What it costs.
