@@ -3,7 +3,8 @@
 #   make            build build/sonde and its C module
 #   make demo       install what is missing, build, show a sample trace
 #   make test       install what is missing, build, run the suite
-#   make lint test test-browser test-qemu sanitize fuzz bench docs install clean
+#   make lint test test-browser test-qemu sanitize fuzz bench docs
+#   make install uninstall clean
 #
 # Settings, all of which may be given on the command line:
 
@@ -75,9 +76,9 @@ endif
 BUSTED = SONDE_BUILD=$(BUILD) $(LUA) "$$(command -v busted)"
 SUBMAKE = +$(Q)$(MAKE) --no-print-directory -j$(JOBS)
 
-.PHONY: all demo test test-browser test-qemu lint lint-c lint-lua lint-js \
-        sanitize \
-        sanitize-run fuzz bench docs install clean
+.PHONY: all demo test test-browser test-qemu lint lint-c lint-lua \
+        lint-js sanitize sanitize-run fuzz bench docs generated install \
+        uninstall clean
 .DELETE_ON_ERROR:
 
 all: $(MODULES) $(COMMAND)
@@ -221,19 +222,47 @@ bench:
 
 docs:
 	$(Q)sh .ci/install run docs
+	$(SUBMAKE) generated
 	$(Q)$(LUA) "$$(command -v ldoc)" --fatalwarnings --dir $(BUILD)/docs .
 
-SHARE = $(DESTDIR)$(PREFIX)/share/lua/$(LUA_VERSION)
-LIB   = $(DESTDIR)$(PREFIX)/lib/lua/$(LUA_VERSION)
+# The manual page and the completions come from the declarations of the verbs.
+MAN      = $(BUILD)/man/sonde.1
+BASH_COMPLETION = $(BUILD)/completion/sonde
+ZSH_COMPLETION  = $(BUILD)/completion/_sonde
+FISH_COMPLETION = $(BUILD)/completion/sonde.fish
 
-install: all
+generated: all
+	@mkdir -p $(BUILD)/man $(BUILD)/completion
+	$(Q)$(COMMAND) completion man >$(MAN)
+	$(Q)$(COMMAND) completion bash >$(BASH_COMPLETION)
+	$(Q)$(COMMAND) completion zsh >$(ZSH_COMPLETION)
+	$(Q)$(COMMAND) completion fish >$(FISH_COMPLETION)
+
+ROOT  = $(DESTDIR)$(PREFIX)
+SHARE = $(ROOT)/share/lua/$(LUA_VERSION)
+LIB   = $(ROOT)/lib/lua/$(LUA_VERSION)
+INSTALLED_MAN  = $(ROOT)/share/man/man1/sonde.1
+INSTALLED_BASH = $(ROOT)/share/bash-completion/completions/sonde
+INSTALLED_ZSH  = $(ROOT)/share/zsh/site-functions/_sonde
+INSTALLED_FISH = $(ROOT)/share/fish/vendor_completions.d/sonde.fish
+
+install: all generated
 	$(Q)for file in $(SHARED_FILES:lua/%=%); do \
 	  install -D -m 644 "lua/$$file" "$(SHARE)/$$file" || exit 1; \
 	done
 	$(Q)for module in $(MODULES); do \
 	  install -D -m 755 $$module $(LIB)/sonde/c/$$(basename $$module) || exit 1; \
 	done
-	$(Q)install -D -m 755 $(COMMAND) $(DESTDIR)$(PREFIX)/bin/sonde
+	$(Q)install -D -m 755 $(COMMAND) $(ROOT)/bin/sonde
+	$(Q)install -D -m 644 $(MAN) $(INSTALLED_MAN)
+	$(Q)install -D -m 644 $(BASH_COMPLETION) $(INSTALLED_BASH)
+	$(Q)install -D -m 644 $(ZSH_COMPLETION) $(INSTALLED_ZSH)
+	$(Q)install -D -m 644 $(FISH_COMPLETION) $(INSTALLED_FISH)
+
+uninstall:
+	$(Q)rm -rf $(SHARE)/sonde $(LIB)/sonde
+	$(Q)rm -f $(ROOT)/bin/sonde $(INSTALLED_MAN) $(INSTALLED_BASH) \
+	  $(INSTALLED_ZSH) $(INSTALLED_FISH)
 
 clean:
 	$(Q)rm -rf $(BUILD)
