@@ -65,12 +65,32 @@ static int read_input(lua_State *L) {
   return aux_fail(L, error.code, "%s", error.text);
 }
 
+/* Packs pieces while they are made: the whole is never there unpacked. */
+struct packer {
+  struct pprof_sink sink;   /* first: the two are converted */
+  struct gzip_writer gzip;
+};
+
+#define PACKED_AT_ONCE ((size_t)256 << 10)
+
+static int pack_piece(struct pprof_sink *sink, struct buffer *plain) {
+  struct packer *packer = (struct packer *)sink;
+  int status = gzip_write(&packer->gzip, plain->data, plain->len, 0);
+  buf_clear(plain);
+  sink->enough = PACKED_AT_ONCE;
+  return status;
+}
+
 static int encode_to(struct profile *p, int compress, struct buffer *out) {
   if (!compress) return pprof_encode(p, out);
+  struct packer packer = {.sink = {GZIP_LARGE, pack_piece}};
   struct buffer plain;
   buf_init(&plain, &p->budget);
-  int status = pprof_encode(p, &plain);
-  if (status == 0) status = gzip_encode(plain.data, plain.len, out);
+  gzip_writer_init(&packer.gzip, out);
+  int status = pprof_encode_pieces(p, &plain, &packer.sink);
+  if (status == 0)
+    status = gzip_write(&packer.gzip, plain.data, plain.len, 1);
+  gzip_writer_free(&packer.gzip);
   buf_free(&plain);
   return status;
 }

@@ -9,6 +9,7 @@
 struct encode {
   struct profile *profile;
   struct buffer *out;
+  struct pprof_sink *sink; /* or NULL: all stays in 'out' */
   struct buffer row;       /* the message that is being made */
   struct buffer part;      /* ... and one inside it */
   uint32_t *number;        uint32_t number_cap;  /* string to number + 1 */
@@ -196,6 +197,18 @@ static int put_sample(struct encode *e, uint32_t sample) {
   return 0;
 }
 
+/* All but samples is small, so that only they are handed on in pieces. */
+static int put_samples(struct encode *e) {
+  struct pprof_sink *sink = e->sink;
+  for (uint32_t i = 0; i < e->profile->n_samples; i++) {
+    if (put_sample(e, i) != 0) return -1;
+    if (sink != NULL && e->out->len >= sink->enough
+        && sink->take(sink, e->out) != 0)
+      return -1;
+  }
+  return 0;
+}
+
 static void put_mapping(struct encode *e, uint32_t i) {
   const struct mapping *m = &e->profile->mappings[i];
   struct buffer *b = &e->row;
@@ -286,8 +299,7 @@ static int put_all(struct encode *e, int64_t *comments) {
   number_of(e, 0);   /* "" is number 0 */
   for (uint32_t i = 0; i < p->n_types; i++)
     put_value_type(e, 1, &p->types[i]);
-  for (uint32_t i = 0; i < p->n_samples; i++)
-    if (put_sample(e, i) != 0) return -1;
+  if (put_samples(e) != 0) return -1;
   for (uint32_t i = 0; i < p->n_mappings; i++) put_mapping(e, i);
   for (uint32_t i = 0; i < p->n_locations; i++) put_location(e, i);
   for (uint32_t i = 0; i < p->n_functions; i++) put_function(e, i);
@@ -335,7 +347,12 @@ static void encode_free(struct encode *e) {
 }
 
 int pprof_encode(struct profile *p, struct buffer *out) {
-  struct encode e = {.profile = p, .out = out};
+  return pprof_encode_pieces(p, out, NULL);
+}
+
+int pprof_encode_pieces(struct profile *p, struct buffer *out,
+                        struct pprof_sink *sink) {
+  struct encode e = {.profile = p, .out = out, .sink = sink};
   int64_t *comments = NULL;
   uint32_t comments_cap = 0;
   int status = encode_init(&e);

@@ -6,7 +6,6 @@
 #include <zlib.h>
 
 #define WINDOW_GZIP (15 + 16)     /* largest window, gzip's wrapping */
-#define LARGE ((size_t)4 << 20)
 #define STEP ((size_t)64 << 10)   /* least room to decompress into */
 
 /*
@@ -217,10 +216,10 @@ void gzip_release(struct gzip_pieces *g) {
   g->ends_cap = 0;
 }
 
-static int encode_all(z_stream *z, const uint8_t *data, size_t size,
-                      struct buffer *out) {
+static int deflate_piece(z_stream *z, const uint8_t *data, size_t size,
+                         int is_last, struct buffer *out) {
   size_t offset = 0;
-  for (;;) {
+  while (is_last || offset < size) {
     if (buf_reserve(out, STEP) != 0) return -1;
     uInt given = piece(size - offset);
     uInt space = piece(out->cap - out->len);
@@ -228,24 +227,53 @@ static int encode_all(z_stream *z, const uint8_t *data, size_t size,
     z->avail_in = given;
     z->next_out = out->data + out->len;
     z->avail_out = space;
-    int is_last = given == size - offset;
-    int status = deflate(z, is_last ? Z_FINISH : Z_NO_FLUSH);
+    int ends = is_last && given == size - offset;
+    int status = deflate(z, ends ? Z_FINISH : Z_NO_FLUSH);
     offset += given - z->avail_in;
     out->len += space - z->avail_out;
     if (status == Z_STREAM_END) return 0;
     if (status != Z_OK && status != Z_BUF_ERROR) return -1;
   }
+  return 0;
+}
+
+/* Of much data the time counts, as for Go's runtime, which packs so too. */
+static int open_stream(struct gzip_writer *w, size_t size) {
+  struct budget *b = w->out->budget;
+  int level = size < GZIP_LARGE ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED;
+  w->z = budget_resize(b, NULL, 0, sizeof *w->z);
+  if (w->z == NULL) return -1;
+  stream_init(w->z, b);
+  if (deflateInit2(w->z, level, Z_DEFLATED, WINDOW_GZIP, 8,
+                   Z_DEFAULT_STRATEGY) == Z_OK)
+    return 0;
+  budget_resize(b, w->z, sizeof *w->z, 0);
+  w->z = NULL;
+  return -1;
+}
+
+void gzip_writer_init(struct gzip_writer *w, struct buffer *out) {
+  w->out = out;
+  w->z = NULL;
+}
+
+int gzip_write(struct gzip_writer *w, const uint8_t *data, size_t size,
+               int is_last) {
+  if (w->z == NULL && open_stream(w, size) != 0) return -1;
+  return deflate_piece(w->z, data, size, is_last, w->out);
+}
+
+void gzip_writer_free(struct gzip_writer *w) {
+  if (w->z == NULL) return;
+  deflateEnd(w->z);
+  budget_resize(w->out->budget, w->z, sizeof *w->z, 0);
+  w->z = NULL;
 }
 
 int gzip_encode(const uint8_t *data, size_t size, struct buffer *out) {
-  z_stream z;
-  stream_init(&z, out->budget);
-  /* Of much data the time counts, as for Go's runtime, which packs so too. */
-  int level = size < LARGE ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED;
-  if (deflateInit2(&z, level, Z_DEFLATED, WINDOW_GZIP, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK)
-    return -1;
-  int status = encode_all(&z, data, size, out);
-  deflateEnd(&z);
+  struct gzip_writer w;
+  gzip_writer_init(&w, out);
+  int status = gzip_write(&w, data, size, 1);
+  gzip_writer_free(&w);
   return status;
 }

@@ -52,6 +52,23 @@ void gzip_feed(struct gzip_pieces *g, const uint8_t *data, size_t size);
 void gzip_finish(struct gzip_pieces *g);
 void gzip_release(struct gzip_pieces *g);
 
+/*
+** Appends one member to 'out' from pieces. The first tells how hard to try:
+** from GZIP_LARGE bytes on it is the time that counts.
+*/
+#define GZIP_LARGE ((size_t)4 << 20)
+
+struct gzip_writer {
+  struct buffer *out;
+  struct z_stream_s *z;
+};
+
+void gzip_writer_init(struct gzip_writer *w, struct buffer *out);
+/* 0, or -1 when memory was refused. */
+int gzip_write(struct gzip_writer *w, const uint8_t *data, size_t size,
+               int is_last);
+void gzip_writer_free(struct gzip_writer *w);
+
 /* Appends 'data' to 'out' as one member; 0, or -1 when memory was refused. */
 int gzip_encode(const uint8_t *data, size_t size, struct buffer *out);
 

@@ -51,4 +51,16 @@ void pprof_release(struct pprof_reader *r);
 /* Appends the message, not compressed; 0, or -1 when memory was refused. */
 int pprof_encode(struct profile *p, struct buffer *out);
 
+/*
+** The same in pieces: 'take' empties the buffer whenever 'enough' bytes are
+** in it, and returns 0 or -1. What comes after the last piece stays there.
+*/
+struct pprof_sink {
+  size_t enough;
+  int (*take)(struct pprof_sink *sink, struct buffer *out);
+};
+
+int pprof_encode_pieces(struct profile *p, struct buffer *out,
+                        struct pprof_sink *sink);
+
 #endif
