@@ -24,7 +24,7 @@ describe("sonde counters", function()
       assert.is_true(row.value > 0)
       assert.is_true(#rows > 10)
       assert.truthy(sonde.target(process.pid):info())
-      assert.is_true(dotnet.sessions(process.pid) <= 0)
+      assert.is_true(dotnet.has_no_sessions(process.pid))
     end
   end)
 
