@@ -8,11 +8,11 @@ local PAGES <const> = helper.lines((helper.run "ls README.md docs/*.md"))
 
 -- What cannot be run here, and which specs run such commands.
 local LIVE <const> = {
-  { " %-p%s", "a running process: live_spec, record_spec, top_live_spec, events_live_spec" },
+  { " %-p%s", "a running process: record_spec, top_live_spec, events_live_spec" },
   { "https?://", "a Go program: golang_live_spec" },
   { "%f[%w]4242%f[%W]", "a running process: launch_spec, doctor_spec" },
   { "^sonde record ", "a running process or a program to start: record_spec, launch_spec" },
-  { "^sonde dump Api", "a running process: threads_spec" },
+  { "^sonde dump Api", "a running process: target_spec" },
   { "^sonde top Api", "a running process: top_live_spec" },
   { "^sonde probe ", "root and a kernel that lets one probe: probe_spec, probe_kernel_spec" },
   { "^sonde watch ", "processes, for ever: watch_spec" },
@@ -20,6 +20,7 @@ local LIVE <const> = {
   { "clickhouse://", "a ClickHouse server: store_spec" },
   { "^sonde shell [^-]*$", "a terminal: shell_terminal_spec" },
   { "^curl ", "a Go program: golang_live_spec" },
+  { "^sonde diff native", "a process that both samplers looked at: waits_spec" },
 }
 
 -- What is no command but its form: words in capitals, a choice or an ellipsis.

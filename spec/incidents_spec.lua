@@ -138,11 +138,18 @@ describe("an incident of a .NET service", function()
     local process <close> = dotnet.start("trouble", "10.0")
     local one <const> = assert(policy.compile([[return { summary = "s",
       targets = { runtime = "dotnet" },
-      trigger = { sequence = { { exception = "Application" }, { exit = "any" } }, within = "20s" },
+      trigger = { sequence = { { exception = "Timeout" }, { exit = "any" } }, within = "60s" },
       actions = { { write = { path = "end.txt", text = "%{reason}" } } } }]], "crash.lua"))
     one.name = "crash"
-    catch(process, one, function() process.stdin:write "crash\n" end, { see = function(results)
-      assert.matches("ApplicationException; then exit", helper.read(results[1].path))
+    catch(process, one, function()
+      loop.task(function()
+        process.stdin:write "throw 10\n"
+        -- What a runtime has not written when it crashes is lost.
+        loop.sleep(3 * SECOND)
+        process.stdin:write "crash\n"
+      end)
+    end, { see = function(results)
+      assert.matches("TimeoutException; then exit", helper.read(results[1].path))
     end })
   end)
 

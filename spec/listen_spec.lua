@@ -7,6 +7,7 @@ local MS <const> = 1000000
 
 local function serve(directory, ...)
   os.remove(directory .. "/err")
+  helper.run("mkdir -p " .. directory .. "/traces")
   local process <const> = dotnet.spawn({ "sh", "-c",
     'exec "$@" 2>' .. helper.quote(directory .. "/err"), "sh", helper.command, "record",
     "--listen", directory .. "/port", "-o", directory .. "/traces", ... })
@@ -18,7 +19,6 @@ local function serve(directory, ...)
     end
     error(("'%s' was not said, but: %s"):format(pattern, self.said()))
   end
-  helper.run("mkdir " .. directory .. "/traces")
   process:await "listening on"
   return process
 end

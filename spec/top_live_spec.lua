@@ -40,8 +40,11 @@ describe("Target:live", function()
         local window <const> = assert(live:next())
         assert.equal("oncpu", window.view)
         assert.is_true(window.duration_ns >= SECOND // 2)
-        first = window.profile:top { n = 1 }[1].name
-        if first:find("Burn", 1, true) then break end
+        -- With what it calls: the runtime of .NET 10 stops a loop in PollGC.
+        for _, row in ipairs(window.profile:top { n = 10, cum = true }) do
+          if row.name == "Targets.Idle.Program.Burn(long)" then first = row.name end
+        end
+        if first then break end
       end
       assert.equal("Targets.Idle.Program.Burn(long)", first)
       live:set_view "exception"
@@ -68,7 +71,7 @@ describe("sonde top of a process", function()
   it("writes blocks, JSON lines, threads", function()
     local process <close> = busy("10.0")
     local pid <const> = tostring(process.pid)
-    local out, status, err = helper.sonde("top", "-p", pid, "--once", "-n", "3")
+    local out, status, err = helper.sonde("top", "-p", pid, "--once", "-n", "9", "--cum")
     assert.equal(0, status, err)
     assert.matches("CPU: [%d.]+%% of one processor", out)
     assert.matches("OWN +OWN%% +TOTAL +TOTAL%% +FUNCTION", out)

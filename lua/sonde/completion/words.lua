@@ -60,6 +60,9 @@ local function all_options(forms)
       local known <const> = list[at[option.name]]
       if known then
         add_flags(known.flags, flags_of(option))
+        -- What filters a trace by process in one form names a process in another.
+        local own <const> = described(option)
+        if own.kind == "process" then known.kind, known.argname = own.kind, own.argname end
       else
         at[option.name] = #list + 1
         list[#list + 1] = described(option)

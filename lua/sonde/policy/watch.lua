@@ -176,7 +176,11 @@ local function discover(self)
     end
   end
   for key, known in pairs(self.attached) do
-    if not here[key] then leave(self, key, known) end
+    if not here[key] then
+      -- What it did last may still be on its way: it leaves a round later.
+      if known.is_gone or known.feed == nil then leave(self, key, known) end
+      known.is_gone = true
+    end
   end
 end
 
