@@ -20,23 +20,11 @@ local TOOLS <const> = { "dotnet-trace", "dotnet-stack", "dotnet-counters" }
 local TOOL_VERSION <const> = "10.0.750501"
 local SECOND <const>, MS <const> = 1000000000, 1000000
 
-local function shell(format, ...)
-  return os.execute(format:format(...)) == true
-end
+local harness <const> = dofile "bench/harness.lua"
+local shell <const>, median <const>, say <const> = harness.shell, harness.median, harness.say
 
 local function tool(name)
   return dir .. "/tools/" .. name
-end
-
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2] or 0 / 0
-end
-
-local out <const> = {}
-local function say(format, ...)
-  out[#out + 1] = format:format(...)
-  print(out[#out])
 end
 
 -- What a process has used: seconds on a processor.
@@ -268,8 +256,7 @@ local function main()
   for _, part in ipairs(PARTS) do
     if arg[3] == nil or arg[3] == part.name then part.run() end
   end
-  local file <close> = assert(io.open(dir .. "/dotnet.md", "w"))
-  file:write(table.concat(out, "\n"), "\n")
+  harness.keep "dotnet.md"
 end
 
 main()

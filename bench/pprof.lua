@@ -14,36 +14,12 @@ local dir <const> = "build/bench"
 local ONCE <const> = 1000000
 local PATIENCE <const> = 120
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local harness <const> = dofile "bench/harness.lua"
+local quote <const>, shell <const>, exists <const> = harness.quote, harness.shell, harness.exists
+local say <const> = harness.say
 
-local function shell(format, ...)
-  return os.execute(format:format(...)) == true
-end
-
-local function exists(path)
-  local file <const> = io.open(path, "rb")
-  return file ~= nil and file:close()
-end
-
--- Runs a command once: seconds of its own, of the processor, and peak KiB.
-local function measure(command)
-  local report <const> = dir .. "/time"
-  shell("/usr/bin/time -o %s -f '%%e %%U %%S %%M' sh -c %s >/dev/null 2>%s/stderr", report,
-    quote(command), dir)
-  local file <close> = assert(io.open(report))
-  local text <const> = file:read("a")
-  local e, u, s, m = text:match("([%d.]+) ([%d.]+) ([%d.]+) (%d+)\n$")
-  if e == nil or text:find("exited with non-zero", 1, true) then return nil end
-  return { wall = tonumber(e), cpu = tonumber(u) + tonumber(s), kib = tonumber(m) }
-end
-
-local function median(list, field)
-  local values = {}
-  for i, row in ipairs(list) do values[i] = row[field] end
-  table.sort(values)
-  return values[(#values + 1) // 2]
+local function median(rows, field)
+  return harness.median(harness.column(rows, field))
 end
 
 local function race(commands)
@@ -51,17 +27,10 @@ local function race(commands)
     for _, command in ipairs(commands) do
       command.rows = command.rows or {}
       if turn == 1 or not command.once then
-        command.rows[#command.rows + 1] = measure(command.run)
+        command.rows[#command.rows + 1] = harness.measure(command.run)
       end
     end
   end
-end
-
-local out <const> = {}
-local function say(format, ...)
-  local line <const> = format:format(...)
-  out[#out + 1] = line
-  print(line)
 end
 
 local TASKS <const> = {
@@ -146,9 +115,7 @@ local function main()
       if n < ONCE or task.copies == nil then report_task(task, path, other, n) end
     end
   end
-  local file <close> = assert(io.open(dir .. "/pprof.md", "wb"))
-  file:write(table.concat(out, "\n"), "\n")
-  print("\nwritten to " .. dir .. "/pprof.md")
+  harness.keep "pprof.md"
 end
 
 main()

@@ -13,13 +13,8 @@ local dir <const> = "build/bench"
 local CALLS <const> = 20000
 local FEWER <const> = { [1] = 1, [100] = 3, [1000] = 9 }   -- runs are divided by it
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
-local function shell(format, ...)
-  return os.execute(format:format(...)) == true
-end
+local harness <const> = dofile "bench/harness.lua"
+local shell <const>, quantile <const> = harness.shell, harness.quantile
 
 local function read(path)
   local file <close> = io.open(path)
@@ -41,21 +36,8 @@ local function prepare()
     .. " spec/targets/native/calls.c", dir))
 end
 
--- Seconds and peak KiB of a command.
-local function measure(command)
-  shell("/usr/bin/time -o %s/time -f '%%e %%M' sh -c %s >/dev/null 2>&1 </dev/null", dir,
-    quote("exec " .. command))
-  local seconds, memory = read(dir .. "/time"):match("([%d.]+) (%d+)\n$")
-  return tonumber(seconds), tonumber(memory)
-end
-
-local function quartile(list, share)
-  table.sort(list)
-  return list[math.max(1, math.min(#list, math.floor(share * #list + 0.5)))]
-end
-
 local function spread(list)
-  return quartile(list, 0.75) - quartile(list, 0.25)
+  return quantile(list, 0.75) - quantile(list, 0.25)
 end
 
 local PATTERNS <const> = { [1] = { "^many_0001$", "many_0001" }, [100] = { "^many_01..$",
@@ -65,17 +47,23 @@ local function start_and_stop(n)
   local binary <const> = dir .. "/many"
   local commands <const> = {
     ("%s probe -b %s -f '%s' --duration 1ms"):format(sonde, binary, PATTERNS[n][1]),
-    ("env BPFTRACE_MAX_PROBES=4000 bpftrace -e 'uprobe:%s:%s { @[probe] = count(); }"
+    ("env BPFTRACE_MAX_PROBES=4000 BPFTRACE_MAX_BPF_PROGS=4000"
+      .. " bpftrace -e 'uprobe:%s:%s { @[probe] = count(); }"
       .. " interval:ms:1 { exit(); }'"):format(binary, PATTERNS[n][2]),
   }
   local times, memory = { {}, {} }, { {}, {} }
   for turn = 1, math.max(1, runs // FEWER[n]) do
     for i, command in ipairs(commands) do
-      times[i][turn], memory[i][turn] = measure(command)
+      -- Ours says by its status that nobody called anything.
+      local row <const> = harness.measure(command, i == 1)
+      if row == nil then
+        return print(("start and stop, %4d functions: this failed: %s"):format(n, command))
+      end
+      times[i][turn], memory[i][turn] = row.wall, row.kib
     end
   end
-  local ours, theirs = quartile(times[1], 0.5), quartile(times[2], 0.5)
-  local small, large = quartile(memory[1], 0.5), quartile(memory[2], 0.5)
+  local ours, theirs = quantile(times[1], 0.5), quantile(times[2], 0.5)
+  local small, large = quantile(memory[1], 0.5), quantile(memory[2], 0.5)
   print(("start and stop, %4d functions: %6.2f s, bpftrace %6.2f s (%.0f times); %.1f MiB, %.1f MiB"
     .. " (%.2f)"):format(n, ours, theirs, theirs / ours, small / 1024, large / 1024, small / large))
 end
@@ -120,7 +108,7 @@ local function a_hit(mode)
     ours[turn] = per_call(("%s probe -b %s -f '^counted$' %s"):format(sonde, binary, mode[2]))
     theirs[turn] = per_call(("bpftrace -e '%s'"):format(mode[3]:gsub("%%s", binary)))
   end
-  local us <const>, they <const> = quartile(ours, 0.5), quartile(theirs, 0.5)
+  local us <const>, they <const> = quantile(ours, 0.5), quantile(theirs, 0.5)
   print(("a hit, %-8s %7.0f ns (spread %.0f), bpftrace %7.0f ns (spread %.0f): %.2f%s"):format(
     mode[1] .. ":", us, spread(ours), they, spread(theirs), us / they,
     us <= they + spread(theirs) and "" or "  SLOWER"))

@@ -8,47 +8,17 @@
 -- slows them alike; figures are medians, ratios are taken turn by turn.
 local sonde <const> = assert(arg[1], "usage: bench/run.lua SONDE [RUNS]")
 local runs <const> = math.tointeger(tonumber(arg[2] or "3"))
-local dir <const> = "build/bench"
-local tool <const> = dir .. "/tools/dotnet-trace"
 local TOOL_VERSION <const> = "10.0.750501"
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
-local function shell(format, ...)
-  return os.execute(format:format(...)) == true
-end
+local harness <const> = dofile "bench/harness.lua"
+local dir <const> = harness.directory
+local quote <const>, shell <const>, exists <const> = harness.quote, harness.shell, harness.exists
+local median <const>, say <const> = harness.median, harness.say
+local tool <const> = dir .. "/tools/dotnet-trace"
 
 local function size_of(path)
   local file <close> = assert(io.open(path, "rb"))
   return file:seek("end")
-end
-
-local function exists(path)
-  local file <const> = io.open(path, "rb")
-  if file then file:close() end
-  return file ~= nil
-end
-
--- Runs a command once: seconds, peak KiB; nil when it failed.
-local function measure(command)
-  local report <const> = dir .. "/time"
-  shell("/usr/bin/time -o %s -f '%%e %%M' sh -c %s >/dev/null 2>%s/stderr", report,
-    quote("exec " .. command), dir)
-  local file <close> = assert(io.open(report))
-  local seconds, memory
-  for line in file:lines() do
-    local e <const>, m <const> = line:match("^([%d.]+) (%d+)$")
-    if e then seconds, memory = tonumber(e), tonumber(m) end
-    if line:find("exited with non-zero", 1, true) then return nil end
-  end
-  return seconds, memory
-end
-
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2]
 end
 
 -- Rows of one file: every command `runs` times, in turn, after one warm-up.
@@ -57,10 +27,10 @@ local function race(commands)
   for i in ipairs(commands) do seconds[i], memory[i] = {}, {} end
   for turn = 0, runs do
     for i, command in ipairs(commands) do
-      local s <const>, m <const> = measure(command.run)
-      if s and turn > 0 then
-        table.insert(seconds[i], math.max(s, 0.01))
-        table.insert(memory[i], m)
+      local row <const> = harness.measure(command.run)
+      if row and turn > 0 then
+        table.insert(seconds[i], math.max(row.wall, 0.01))
+        table.insert(memory[i], row.kib)
       end
     end
   end
@@ -71,13 +41,6 @@ local function ratio(of, to)
   local list = {}
   for turn = 1, math.min(#of, #to) do list[turn] = of[turn] / to[turn] end
   return #list > 0 and median(list) or nil
-end
-
-local out <const> = {}
-local function say(format, ...)
-  local line <const> = format:format(...)
-  out[#out + 1] = line
-  print(line)
 end
 
 local function report(file, label)
@@ -107,10 +70,9 @@ local function report(file, label)
     if #seconds[i] == 0 then
       say("| %s | failed | | | |", command.name)
     else
-      local times <const> = { table.unpack(seconds[i]) }
-      local middle <const> = median(times)
+      local middle <const> = median(seconds[i])
       say("| %s | %.2f | %.0f | %.1f | %.1f |", command.name, middle, bytes / 1e6 / middle,
-        median({ table.unpack(memory[i]) }) / 1024, ratio(seconds[i], seconds[1]) or 0)
+        median(memory[i]) / 1024, ratio(seconds[i], seconds[1]) or 0)
     end
   end
 end
@@ -150,9 +112,7 @@ local function main()
     end
     report(large, "10,026,300 events, made by repeating a real trace")
   end
-  local file <close> = assert(io.open(dir .. "/results.md", "wb"))
-  file:write(table.concat(out, "\n"), "\n")
-  print("\nwritten to " .. dir .. "/results.md")
+  harness.keep "results.md"
 end
 
 main()

@@ -12,7 +12,7 @@ local LIVE <const> = {
   { "https?://", "a Go program: golang_live_spec" },
   { "%f[%w]4242%f[%W]", "a running process: launch_spec, doctor_spec" },
   { "^sonde record ", "a running process or a program to start: record_spec, launch_spec" },
-  { "^sonde dump Api", "a running process: target_spec" },
+  { "^sonde dump Api", "a running process: dump_spec" },
   { "^sonde top Api", "a running process: top_live_spec" },
   { "^sonde probe ", "root and a kernel that lets one probe: probe_spec, probe_kernel_spec" },
   { "^sonde watch ", "processes, for ever: watch_spec" },
@@ -107,6 +107,16 @@ local function unknown_flags(command)
   end
   return bad
 end
+
+describe("what is not run here", function()
+  it("is run by specs that are there", function()
+    for _, row in ipairs(LIVE) do
+      for name in row[2]:gmatch "[%w_]+_spec" do
+        assert.truthy(helper.read(("spec/%s.lua"):format(name)), name)
+      end
+    end
+  end)
+end)
 
 describe("the commands of", function()
   for _, page in ipairs(PAGES) do

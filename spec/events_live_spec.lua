@@ -4,14 +4,6 @@ local loop <const> = require "sonde.base.loop"
 
 local SECOND <const> = 1000000000
 
-local function sessions_left(pid)
-  for _ = 1, 100 do
-    if dotnet.sessions(pid) <= 0 then return 0 end
-    loop.sleep(SECOND // 20)
-  end
-  return dotnet.sessions(pid)
-end
-
 -- Runs the command while the target does what it is told to.
 local function watching(process, words, act)
   local command <const> = dotnet.spawn { helper.command, "events", "-p", tostring(process.pid),
@@ -38,7 +30,7 @@ describe("sonde events of a process", function()
       end
       command:kill(2)
       assert.equal(0, (command:wait()))
-      assert.equal(0, sessions_left(process.pid))
+      assert.is_true(dotnet.has_no_sessions(process.pid))
     end)
   end
 
@@ -52,7 +44,7 @@ describe("sonde events of a process", function()
     assert.equal(2, #rows)
     assert.equal(1, rows[1].schema)
     assert.equal("Microsoft-Windows-DotNETRuntime", rows[2].provider)
-    assert.equal(0, sessions_left(process.pid))
+    assert.is_true(dotnet.has_no_sessions(process.pid))
   end)
 
   it("ends when the process does, and when nobody reads", function()
@@ -63,7 +55,7 @@ describe("sonde events of a process", function()
     local other <close> = dotnet.start("idle", "10.0")
     helper.run(("%s events -p %d --provider Microsoft-Windows-DotNETRuntime:gc+jit+threading:5"
       .. " --duration 5s | head -n 1"):format(helper.command, other.pid))
-    assert.equal(0, sessions_left(other.pid))
+    assert.is_true(dotnet.has_no_sessions(other.pid))
   end)
 
   it("asks for a provider, and says when nothing comes", function()

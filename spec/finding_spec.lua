@@ -177,16 +177,6 @@ describe("rules of one's own", function()
     end)
   end)
 
-  it("lie where the system's conventions say", function()
-    local function directory(variables)
-      return finding.directory(function(name) return variables[name] end)
-    end
-    assert.equal("/c/sonde/findings", directory { XDG_CONFIG_HOME = "/c", HOME = "/h" })
-    assert.equal("/h/.config/sonde/findings", directory { HOME = "/h" })
-    assert.equal("/h/.config/sonde/findings", directory { XDG_CONFIG_HOME = "", HOME = "/h" })
-    assert.is_nil(directory {})
-  end)
-
   it("are used by the command", function()
     with_rules({}, function(config)
       helper.run("mkdir -p " .. config .. "/sonde/findings")

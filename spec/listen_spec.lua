@@ -6,19 +6,9 @@ local sonde <const> = require "sonde"
 local MS <const> = 1000000
 
 local function serve(directory, ...)
-  os.remove(directory .. "/err")
   helper.run("mkdir -p " .. directory .. "/traces")
-  local process <const> = dotnet.spawn({ "sh", "-c",
-    'exec "$@" 2>' .. helper.quote(directory .. "/err"), "sh", helper.command, "record",
-    "--listen", directory .. "/port", "-o", directory .. "/traces", ... })
-  function process.said() return helper.read(directory .. "/err") or "" end
-  function process:await(pattern)
-    for _ = 1, 1000 do
-      if self.said():find(pattern) then return true end
-      loop.sleep(20 * MS)
-    end
-    error(("'%s' was not said, but: %s"):format(pattern, self.said()))
-  end
+  local process <const> = dotnet.sonde(directory, "record", "--listen", directory .. "/port", "-o",
+    directory .. "/traces", ...)
   process:await "listening on"
   return process
 end

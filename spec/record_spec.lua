@@ -10,11 +10,7 @@ local MS <const> = 1000000
 local function assert_unharmed(process)
   local target <const> = assert(sonde.target(process.pid))
   assert(target:info())
-  for _ = 1, 1500 do
-    if dotnet.sessions(process.pid) <= 0 then return end
-    loop.sleep(20 * MS)
-  end
-  assert.equal(0, dotnet.sessions(process.pid))
+  assert.is_true(dotnet.has_no_sessions(process.pid))
 end
 
 local function with_idle(use, version, opts)

@@ -136,17 +136,7 @@ describe("a tape", function()
 end)
 
 local function record(directory, ...)
-  local process <const> = dotnet.spawn({ "sh", "-c",
-    'exec "$@" 2>' .. helper.quote(directory .. "/err"), "sh", helper.command, "record", ... })
-  function process.said() return helper.read(directory .. "/err") or "" end
-  function process:await(pattern)
-    for _ = 1, 1000 do
-      if self.said():find(pattern) then return true end
-      loop.sleep(20 * MS)
-    end
-    error(("'%s' was not said, but: %s"):format(pattern, self.said()))
-  end
-  return process
+  return dotnet.sonde(directory, "record", ...)
 end
 
 local function exceptions_in(path)

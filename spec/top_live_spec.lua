@@ -19,15 +19,6 @@ local function names_of(rows)
   return by_name
 end
 
--- Sessions end a moment after the runtime has answered.
-local function sessions_left(pid)
-  for _ = 1, 100 do
-    if dotnet.sessions(pid) <= 0 then return 0 end
-    loop.sleep(SECOND // 20)
-  end
-  return dotnet.sessions(pid)
-end
-
 describe("Target:live", function()
   it("gives one profile after the other, with names", function()
     for _, version in ipairs { "8.0", "10.0" } do
@@ -52,7 +43,7 @@ describe("Target:live", function()
       local window <const> = assert(live:next())
       assert.equal("exception", window.view)
       assert.is_true(live:stop())
-      assert.equal(0, sessions_left(process.pid))
+      assert.is_true(dotnet.has_no_sessions(process.pid))
     end
   end)
 
@@ -86,7 +77,7 @@ describe("sonde top of a process", function()
     assert.truthy(names_of(rows)["Targets.Idle.Program.Burn(long)"])
     out = helper.sonde("top", pid, "--once", "--by", "thread")
     assert.matches("%d+ target%-idle", out)
-    assert.equal(0, sessions_left(process.pid))
+    assert.is_true(dotnet.has_no_sessions(process.pid))
   end)
 
   it("counts exceptions by type", function()
@@ -140,6 +131,6 @@ describe("sonde top of a process", function()
       terminal.keys:close()
       assert.equal(helper.read(directory .. "/old"), helper.read(directory .. "/new"))
     end)
-    assert.equal(0, sessions_left(process.pid))
+    assert.is_true(dotnet.has_no_sessions(process.pid))
   end)
 end)

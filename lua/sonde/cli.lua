@@ -108,10 +108,6 @@ local function run_verb(words, env)
   return status or 0
 end
 
-local function is_interrupt(message)
-  return type(message) == "string" and message:find("interrupted!", 1, true) ~= nil
-end
-
 -- Lua modules of Debian packages that the command may come to need.
 local PACKAGES <const> = {
   argparse = "lua-argparse", rex_pcre2 = "lua-rex-pcre2", luv = "lua-luv",
@@ -128,7 +124,7 @@ end
 
 -- An error that nobody expected keeps its traceback; the others need none.
 local function keep_trace(message)
-  if errors.is_failure(message) or is_interrupt(message) then return message end
+  if errors.is_failure(message) or errors.is_interrupt(message) then return message end
   local missing <const> = missing_module(message)
   if missing then return missing end
   return { bug = debug.traceback(tostring(message), 2) }
@@ -143,7 +139,7 @@ end
 
 -- The status of a run that raised, after its message was printed.
 local function failed(env, raised)
-  if is_interrupt(raised) then return nil, core.caught_signal() end
+  if errors.is_interrupt(raised) then return nil, core.caught_signal() end
   if not errors.is_failure(raised) then return report_bug(env, raised.bug) end
   if raised.broken_pipe then return nil, 13 end
   if not raised.quiet then env:say(raised.message, raised.hint) end

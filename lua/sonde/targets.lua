@@ -30,18 +30,33 @@ local function base_of(path)
   return path and path:match("([^/]+)/?$")
 end
 
--- The name that its user would call a process by.
-local function name_of(row, words, entry_assembly)
-  if entry_assembly then return entry_assembly end
-  if row.runtime then
-    for _, word in ipairs(words) do
-      local assembly <const> = base_of(word):match("^(.*)%.dll$")
-      if assembly then return assembly end
-    end
+--- The name that its user would call a process by.
+-- @tparam {string,...} words its command line
+-- @tparam ?string runtime
+-- @tparam string process_name
+-- @treturn string
+function targets.name_of(words, runtime, process_name)
+  for _, word in ipairs(runtime == "dotnet" and words or {}) do
+    local assembly <const> = base_of(word):match("^(.*)%.dll$")
+    if assembly then return assembly end
   end
   -- A program that sets its own title leaves one word with blanks.
   local first <const> = #words == 1 and words[1]:match("^%S+") or words[1]
-  return base_of(first ~= "" and first) or row.process_name
+  return base_of(first ~= "" and first) or process_name
+end
+
+--- What runs a process, without asking it.
+-- @tparam table stat of `proc.stat`
+-- @treturn string `dotnet go native`
+-- @treturn ?string version of the runtime
+function targets.runtime_of(stat)
+  local found, search = endpoint.find(stat)
+  if found ~= nil or endpoint.is_dotnet(search) then
+    return "dotnet", require("sonde.dotnet.version").of_pid(stat.pid)
+  end
+  local build <const> = require("sonde.golang.buildinfo").of_pid(stat.pid)
+  if build then return "go", (build.version:gsub("^go", "")) end
+  return "native"
 end
 
 local function describe(stat)
@@ -94,7 +109,8 @@ local function ask_go(row, networks)
 end
 
 local function finish(row)
-  row.name = name_of(row, row.command_line, row.entry_assembly)
+  row.name = row.entry_assembly
+    or targets.name_of(row.command_line, row.runtime, row.process_name)
   row.architecture = row.architecture or proc.architecture(row.pid)
   return row
 end

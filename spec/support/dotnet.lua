@@ -185,6 +185,24 @@ function Process:close()
   remove_leftovers(self)
 end
 
+--- Runs the command in the background: a process that also has `said()`, what it
+-- wrote to stderr so far, and `await(pattern)`, which waits until that matches.
+function dotnet.sonde(directory, ...)
+  local path <const> = directory .. "/err"
+  os.remove(path)
+  local process <const> = dotnet.spawn({ "sh", "-c", 'exec "$@" 2>' .. helper.quote(path), "sh",
+    helper.command, ... })
+  function process.said() return helper.read(path) or "" end
+  function process:await(pattern)
+    for _ = 1, 1000 do
+      if self.said():find(pattern) then return true end
+      loop.sleep(20 * MS)
+    end
+    error(("'%s' was not said, but: %s"):format(pattern, self.said()))
+  end
+  return process
+end
+
 --- Threads of a process with this name: the runtime has one that streams for
 -- each open session.
 function dotnet.sessions(pid)

@@ -35,6 +35,27 @@ int aux_no_memory(lua_State *L) {
   return aux_fail(L, "limit", "not enough memory, or the limit was reached");
 }
 
+static int push_buffer(lua_State *L) {
+  const struct buffer *b = lua_touserdata(L, 1);
+  lua_pushlstring(L, (const char *)b->data, b->len);
+  return 1;
+}
+
+int aux_give_buffer(lua_State *L, struct buffer *out, int status) {
+  int results = 1;
+  if (status == 0) {
+    lua_pushcfunction(L, push_buffer);
+    lua_pushlightuserdata(L, out);
+    status = lua_pcall(L, 1, 1, 0);
+  }
+  else {
+    results = aux_no_memory(L);
+    status = LUA_OK;
+  }
+  buf_free(out);
+  return status != LUA_OK ? lua_error(L) : results;
+}
+
 void aux_check_options(lua_State *L, int arg, const char *const *names) {
   if (lua_isnoneornil(L, arg)) return;
   luaL_checktype(L, arg, LUA_TTABLE);

@@ -11,6 +11,8 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/buffer.h"
+
 /*
 ** Registers a class and leaves its table of methods on the stack; Lua code
 ** may add methods to it. 'meta' may be NULL.
@@ -26,6 +28,12 @@ int aux_fail(lua_State *L, const char *code, const char *format, ...);
 
 /* The result for memory that was refused. */
 int aux_no_memory(lua_State *L);
+
+/*
+** The result of a function that fills a buffer: its bytes as a string, or that
+** memory was refused ('status' not 0). Frees the buffer, also when Lua raises.
+*/
+int aux_give_buffer(lua_State *L, struct buffer *out, int status);
 
 /*
 ** Options in a table at stack index 'arg', which may be nil or none. Wrong

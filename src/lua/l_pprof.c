@@ -95,12 +95,6 @@ static int encode_to(struct profile *p, int compress, struct buffer *out) {
   return status;
 }
 
-static int push_buffer(lua_State *L) {
-  const struct buffer *b = lua_touserdata(L, 1);
-  lua_pushlstring(L, (const char *)b->data, b->len);
-  return 1;
-}
-
 /* p:encode{ gzip = true }: the bytes of a pprof file. */
 static int encode(lua_State *L) {
   static const char *const names[] = {"gzip", NULL};
@@ -111,15 +105,7 @@ static int encode(lua_State *L) {
   int compress = aux_opt_boolean(L, 2, "gzip", 1);
   buf_init(&out, &p->budget);
   int status = encode_to(p, compress, &out);
-  int results = 1;
-  if (status == 0) {
-    lua_pushcfunction(L, push_buffer);
-    lua_pushlightuserdata(L, &out);
-    status = lua_pcall(L, 1, 1, 0);
-  }
-  else results = aux_no_memory(L);
-  buf_free(&out);
-  return status > LUA_OK ? lua_error(L) : results;
+  return aux_give_buffer(L, &out, status);
 }
 
 void pprof_open(lua_State *L) {

@@ -113,4 +113,45 @@ function errors.is_failure(value)
   return getmetatable(value) == Failure
 end
 
+--- Is this what a signal raises (Ctrl-C, SIGTERM)?
+-- @param value that was raised
+-- @treturn boolean
+function errors.is_interrupt(value)
+  return type(value) == "string" and value:find("interrupted!", 1, true) ~= nil
+end
+
+local function passed(done, ...)
+  if not done and errors.is_interrupt((...)) then error((...), 0) end
+  return done, ...
+end
+
+--- Calls what may fail of itself: a user's function, a rule, a check. As `pcall`,
+-- but an interrupt goes on: it is no failure of what it happened to meet.
+-- @tparam function fn
+-- @param ... its arguments
+-- @treturn boolean
+-- @return its results, or what it raised
+function errors.pcall(fn, ...)
+  return passed(pcall(fn, ...))
+end
+
+local function returned(done, ...)
+  if done then return ... end
+  local failure <const> = ...
+  if not errors.is_failure(failure) or failure.usage then error(failure, 0) end
+  return nil, failure.message, failure.code, failure.hint
+end
+
+--- Calls what raises the world's failures, for a function of the library, which
+-- returns them.
+-- @tparam function work
+-- @param ... its arguments
+-- @return its results; or nil
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+function errors.returned(work, ...)
+  return returned(pcall(work, ...))
+end
+
 return errors

@@ -130,4 +130,24 @@ function files.read_all(input, limit)
   end
 end
 
+--- Reads a whole file.
+-- @tparam string path
+-- @tparam ?integer most bytes; one that is larger is not read. For files whose
+--   size is not ours.
+-- @treturn ?string
+-- @treturn ?string message
+-- @treturn ?string code `not_found permission unavailable`, or `limit`
+function files.read(path, most)
+  local file <const>, message <const>, number <const> = io.open(path, "rb")
+  if file == nil then return fail(path, message, number) end
+  local text <const>, words <const>, code <const> = file:read(most and most + 1 or "a")
+  file:close()
+  if text == nil and words then return fail(path, words, code) end
+  if text and most and #text > most then
+    return nil, ("%s: is larger than %s"):format(path, require("sonde.base.units").bytes(most)),
+      "limit"
+  end
+  return text or ""
+end
+
 return files

@@ -5,6 +5,7 @@
 -- trying raises. Every wait has a deadline: a time of `loop.now`. Errors in
 -- callbacks fail who waits for them, or are raised by whoever runs the loop.
 -- @module sonde.base.loop
+local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
 local uv <const> = require "sonde.base.uv"
 
@@ -57,7 +58,7 @@ end
 -- An interrupt that already ended what ran when it came, by its hook.
 local function forget_interrupt()
   local what <const> = pending and pending[1]
-  if type(what) == "string" and what:find("interrupted!", 1, true) then pending = nil end
+  if errors.is_interrupt(what) then pending = nil end
 end
 
 local flush

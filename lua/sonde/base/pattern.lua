@@ -44,11 +44,8 @@ end
 function pattern.matcher(source, where)
   local regex <const> = compile(source, where)
   return function(subject)
-    local done, from = pcall(regex.find, regex, subject)
-    if not done then
-      if tostring(from):find("interrupted!", 1, true) then error(from, 0) end
-      fail(source, subject, tostring(from))
-    end
+    local done, from = errors.pcall(regex.find, regex, subject)
+    if not done then fail(source, subject, tostring(from)) end
     return from ~= nil
   end
 end

@@ -11,16 +11,6 @@ local over_time <const> = require "sonde.capture.over_time"
 
 local answers = {}
 
--- Results of a part that may raise a failure of the world; mistakes in the
--- question go on.
-local function guarded(work, ...)
-  local results <const> = table.pack(pcall(work, ...))
-  if results[1] then return table.unpack(results, 2, results.n) end
-  local failure <const> = results[2]
-  if not errors.is_failure(failure) or failure.usage then error(failure, 0) end
-  return nil, failure.message, failure.code, failure.hint
-end
-
 -- Iterators one behind the other.
 local function chained(list)
   local i, current = 0, nil
@@ -385,7 +375,7 @@ local METHODS <const> = {
 -- @tparam table class
 function answers.add_to(class)
   for name, method in pairs(METHODS) do
-    class[name] = function(...) return guarded(method, ...) end
+    class[name] = function(...) return errors.returned(method, ...) end
   end
   class.checkpoints = checkpoints
 end

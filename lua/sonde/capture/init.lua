@@ -89,11 +89,9 @@ end
 -- What the store has of the capture that an id goes on with.
 local function find_known(self)
   if self.opts.id == nil then return nil end
-  local done <const>, list <const> = pcall(self.store.captures, self.store)
-  if not done then
-    if not errors.is_failure(list) then error(list, 0) end
-    return nil, list.message, list.code
-  end
+  local list <const>, message <const>, code <const> = errors.returned(self.store.captures,
+    self.store)
+  if list == nil then return nil, message, code end
   for _, row in ipairs(list) do
     if row.id == self.opts.id then return row end
   end
@@ -158,18 +156,13 @@ end
 -- A process that is this young may yet become another program, or show its runtime.
 local SETTLED <const> = 15 * SECOND
 
-local function find_runtime(pid)
-  if require("sonde.dotnet.target").of_pid(pid) then return "dotnet" end
-  if require("sonde.golang.buildinfo").of_pid(pid) then return "go" end
-  return "native"
-end
-
 -- The runtime decides what a kind has of a process; it is looked up once.
 local function runtime_of(self, row)
   self.runtimes = self.runtimes or {}
   local known <const> = self.runtimes[row.key]
   if known then return known end
-  local runtime <const> = find_runtime(row.pid)
+  local stat <const> = proc.stat(row.pid)
+  local runtime <const> = stat and require("sonde.targets").runtime_of(stat) or "native"
   local age <const> = now_ns() - proc.started_at(row.start_time) * SECOND
   if runtime ~= "native" or age > SETTLED then self.runtimes[row.key] = runtime end
   return runtime
@@ -233,11 +226,9 @@ end
 
 -- A kind's work on a process. What goes wrong with one is a record of it.
 local function take_one(module, context, process, params)
-  local done <const>, parts <const>, message <const> = pcall(module.take, context, process, params)
-  if not done then
-    if tostring(parts):find("interrupted!", 1, true) then error(parts, 0) end
-    return failure(module, process, tostring(parts))
-  end
+  local done <const>, parts <const>, message <const> = errors.pcall(module.take, context, process,
+    params)
+  if not done then return failure(module, process, tostring(parts)) end
   if not is_same(process) then
     return failure(module, process, "the process ended, and its number was given to another")
   end

@@ -14,8 +14,10 @@
 -- `take` returns parts for a store (see `sonde.capture.store`), or nil, message, code.
 -- The files of users are `kinds/NAME.lua` in sonde's directory of settings.
 -- @module sonde.capture.kind
+local errors <const> = require "sonde.base.errors"
 local fields <const> = require "sonde.capture.fields"
 local options <const> = require "sonde.base.options"
+local settings <const> = require "sonde.base.settings"
 
 local kind = {}
 
@@ -42,41 +44,27 @@ local function shipped(name)
   end
 end
 
-local function own_directory()
-  local base <const> = os.getenv "XDG_CONFIG_HOME"
-  return (base and base ~= "" and base .. "/sonde"
-    or (os.getenv "HOME" or "") .. "/.config/sonde") .. "/kinds"
-end
-
-local function own_path(name)
-  return ("%s/%s.lua"):format(own_directory(), name)
+-- What can be a kind's name, in a store too.
+local function is_name(name)
+  return name:find "^%l[%l%d_]*$" ~= nil
 end
 
 --- The names of all kinds: those that come with sonde, and the user's own.
 -- @treturn {string,...}
 function kind.all()
-  local uv <const> = require "sonde.base.uv"
   local own = {}
-  local scan <const> = uv.fs_scandir(own_directory())
-  while scan do
-    local file <const> = uv.fs_scandir_next(scan)
-    if file == nil then break end
-    local name <const> = file:match "^(%l[%l%d_]*)%.lua$"
-    if name and not shipped(name) then own[#own + 1] = name end
+  for _, name in ipairs(settings.lua_names(settings.path "kinds")) do
+    if is_name(name) and not shipped(name) then own[#own + 1] = name end
   end
-  table.sort(own)
   return table.move(own, 1, #own, #kind.NAMES + 1, table.move(kind.NAMES, 1, #kind.NAMES, 1, {}))
 end
 
 local function load_own(name)
-  if not name:find "^%l[%l%d_]*$" then return nil end
-  local path <const> = own_path(name)
+  local path <const> = is_name(name) and settings.lua_file("kinds", name)
+  if not path then return nil end
   local chunk <const>, message <const> = loadfile(path, "t")
-  if chunk == nil then
-    if not require("sonde.base.uv").fs_stat(path) then return nil end
-    return nil, message, "malformed"
-  end
-  local done <const>, module <const> = pcall(chunk)
+  if chunk == nil then return nil, message, "malformed" end
+  local done <const>, module <const> = errors.pcall(chunk)
   if not done or type(module) ~= "table" or type(module.take) ~= "function" then
     return nil, ("%s: %s"):format(path, done and "does not return a kind" or tostring(module)),
       "malformed"

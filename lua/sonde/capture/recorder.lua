@@ -1,6 +1,7 @@
 --- Records a target for a policy: from now on, or with a ring that was kept
 -- while watching, so that what came before is in it.
 -- @module sonde.capture.recorder
+local providers <const> = require "sonde.dotnet.providers"
 local recordings <const> = require "sonde.dotnet.recordings"
 
 local recorder = {}
@@ -14,7 +15,6 @@ local RING_MEMORY <const> = 256 << 20
 local ROOM_FOR_RUNDOWN <const> = 256 << 20
 
 local function wanted(spec)
-  local providers <const> = require "sonde.dotnet.providers"
   local lists = {}
   for i, name in ipairs(spec.profile or { "cpu" }) do
     local found, message, code = recordings.get(name)
@@ -29,19 +29,11 @@ local function wanted(spec)
   return providers.join(table.unpack(lists))
 end
 
-local function has_sampler(list)
-  local dotnet <const> = require "sonde.dotnet"
-  for _, provider in ipairs(list) do
-    if provider.name == dotnet.PROVIDER_SAMPLE_PROFILER then return true end
-  end
-  return false
-end
-
 local function start_options(spec, output)
   local list, message, code = wanted(spec)
   if list == nil then return nil, message, code end
   return { providers = list, output = output, buffer_mb = 64, decode = false,
-    cpu_time = has_sampler(list) }
+    cpu_time = providers.have_sampler(list) }
 end
 
 --- Keeps a ring for a target.

@@ -150,15 +150,6 @@ function run.finish(recording, want, args, env, outcome)
   return errors.exit.done
 end
 
--- Samples say where threads were; their clocks, whether they ran there.
-local function has_sampler(list)
-  local dotnet <const> = require "sonde.dotnet"
-  for _, provider in ipairs(list) do
-    if provider.name == dotnet.PROVIDER_SAMPLE_PROFILER then return true end
-  end
-  return false
-end
-
 --- A recording that is ready to run.
 -- @tparam Target target
 -- @tparam table want of `run.wanted`
@@ -166,6 +157,7 @@ end
 -- @tparam table env
 -- @treturn Recording
 function run.prepare(target, want, args, env)
+  local providers <const> = require "sonde.dotnet.providers"
   local talk <const> = require "sonde.cmd.record_talk"
   local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
   local tape <const> = require("sonde.cmd.record_tape").output(args)
@@ -179,7 +171,7 @@ function run.prepare(target, want, args, env)
       providers = want.providers, rundown = want.rundown, buffer_mb = args.buffer >> 20,
       output = tape or is_raw(args.output) and args.output or nil,
       want = wants, on_event = on_event,
-      cpu_time = has_sampler(want.providers), timeline = want.view == "oncpu",
+      cpu_time = providers.have_sampler(want.providers), timeline = want.view == "oncpu",
       max_bytes = max_size and max_size + ROOM_FOR_RUNDOWN or math.maxinteger,
       groups = tape and {} or nil,
     },

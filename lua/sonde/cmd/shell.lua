@@ -27,9 +27,7 @@ local function run_script(args, env)
   _G.arg = { [0] = args.script, args.input, args.other }
   io.stdout:setvbuf("full")
   local done, raised = xpcall(chunk, function(raised)
-    if errors.is_failure(raised) or tostring(raised):find("interrupted!", 1, true) then
-      return raised
-    end
+    if errors.is_failure(raised) or errors.is_interrupt(raised) then return raised end
     return { message = tostring(raised) }
   end, args.input, args.other)
   env.out:flush()
@@ -102,15 +100,6 @@ local function first_settings(session, args)
   end
   session:change(values)
   session.past = {}
-end
-
-local function config_path(getenv)
-  local config, home = getenv "XDG_CONFIG_HOME", getenv "HOME"
-  if config == nil or config:sub(1, 1) ~= "/" then
-    if home == nil or home == "" then return nil end
-    config = home .. "/.config"
-  end
-  return config .. "/sonde/shell.lua"
 end
 
 -- The user's own file: Lua with the names of the shell; it gets a function
@@ -193,7 +182,9 @@ local function run(args, env)
     errors.usage("standard input cannot be both the input and the lines to run", "-c LINE")
   end
   local shell <const> = make_shell(args, env, is_terminal)
-  if not args.no_config then load_config(shell, config_path(env.getenv)) end
+  if not args.no_config then
+    load_config(shell, require("sonde.base.settings").path("shell.lua", env.getenv))
+  end
   shell.reader = reader_for(shell, args, env, is_terminal)
   if not is_terminal then return shell:loop(args.strict) end
   local _ <close> = setmetatable({}, { __close = function() shell.reader:close() end })

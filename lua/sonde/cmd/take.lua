@@ -48,15 +48,9 @@ function take.options_of(args, env)
   return wanted
 end
 
---- Takes what a running process gives; ends the verb when that is nothing.
--- @tparam string path
--- @tparam table args the verb's
--- @tparam table env
--- @treturn ?table for `sonde.open`; nil when the input is no running process
-function take.input(path, args, env)
-  if not take.is_live(path) then return nil end
+-- Asks a pid or a URL; what came, and the pid.
+local function ask(path, wanted, env)
   local live <const> = require "sonde.golang.live"
-  local wanted <const> = take.options_of(args, env)
   local pid <const> = math.tointeger(tonumber(path))
   if pid then need_go(pid) end
   local taken, message, code, hint = (pid and live.of_pid or live.of_url)(pid or path, wanted)
@@ -64,7 +58,17 @@ function take.input(path, args, env)
     errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
   end
   if message then env:warn(message, code, hint) end
-  return taken
+  return taken, pid
+end
+
+--- Takes what a running process gives; ends the verb when that is nothing.
+-- @tparam string path
+-- @tparam table args the verb's
+-- @tparam table env
+-- @treturn ?table for `sonde.open`; nil when the input is no running process
+function take.input(path, args, env)
+  if not take.is_live(path) then return nil end
+  return (ask(path, take.options_of(args, env), env))
 end
 
 local function is_native(pid, args)
@@ -85,21 +89,14 @@ function take.dump(path, args, env)
   if number and is_native(number, args) then
     return require("sonde.cmd.native").take(number, args, env)
   end
-  local live <const> = require "sonde.golang.live"
   local wanted <const> = take.options_of({ source = args.transport, gops = args.gops,
     timeout = args.timeout, header = args.header, ca = args.ca, insecure = args.insecure }, env)
   wanted.dump = true
-  local pid <const> = math.tointeger(tonumber(path))
-  if pid then need_go(pid) end
-  local taken, message, code, hint = (pid and live.of_pid or live.of_url)(pid or path, wanted)
-  if taken == nil then
-    errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
-  end
-  if message then env:warn(message, code, hint) end
+  local taken <const>, pid <const> = ask(path, wanted, env)
   taken.pid = pid
   if taken.is_server then
     wanted.debug = 1
-    taken.labels = live.of_url(taken.address, wanted)
+    taken.labels = require("sonde.golang.live").of_url(taken.address, wanted)
   end
   return taken
 end

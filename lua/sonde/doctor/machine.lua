@@ -4,6 +4,7 @@
 local core <const> = require "sonde.c.core"
 local proc <const> = require "sonde.process.proc"
 local uv <const> = require "sonde.base.uv"
+local program <const> = require "sonde.process.program"
 
 -- Numbers of capabilities.
 local SYS_PTRACE <const>, SYS_ADMIN <const> = 19, 21
@@ -23,12 +24,6 @@ local function has(...)
     if not own.capable(number) then return false end
   end
   return true
-end
-
-local function on_path(name)
-  for folder in (os.getenv "PATH" or ""):gmatch("[^:]+") do
-    if uv.fs_access(folder .. "/" .. name, "X") then return folder .. "/" .. name end
-  end
 end
 
 local function user()
@@ -73,16 +68,16 @@ local function space()
   return "OK", detail
 end
 
-local function program(name, purpose, package)
+local function program_check(name, purpose, package)
   return { name = name, run = function()
-    local found <const> = on_path(name)
+    local found <const> = program.find(name)
     if found then return "OK", found end
     return "WARN", "is not installed: " .. purpose, "apt-get install " .. package
   end }
 end
 
 local function stack_program()
-  local found <const> = on_path "eu-stack" or on_path "gdb"
+  local found <const> = program.find "eu-stack" or program.find "gdb"
   if found then return "OK", found end
   return "WARN", "neither eu-stack nor gdb is installed: stacks of native processes need one",
     "apt-get install elfutils"
@@ -205,7 +200,7 @@ return {
   { name = "thread clocks", run = clocks },
   { name = "ptrace", run = ptrace },
   { name = "eu-stack, gdb", run = stack_program },
-  program("xz", "inputs packed with it cannot be read", "xz-utils"),
+  program_check("xz", "inputs packed with it cannot be read", "xz-utils"),
   { name = "readline", run = line_editing },
   module_check("http", "Go profiles over HTTP, ClickHouse, pushing", "libcurl4-openssl-dev"),
   module_check("native", "probes, symbols of native code", "libdw-dev libiberty-dev"),

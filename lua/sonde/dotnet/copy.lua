@@ -1,5 +1,6 @@
 --- Copies a session's stream: to its sink, to decoders, to whoever listens.
 -- @module sonde.dotnet.copy
+local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 
@@ -63,7 +64,7 @@ local function hand_on(self, n, message, code)
   while n do
     local event <const> = self.events:next()
     if event == nil then break end
-    local done, what = pcall(self.on_event, event)
+    local done, what = errors.pcall(self.on_event, event)
     if not done then n, message, code = nil, "on_event: " .. tostring(what), "unavailable" end
   end
   if n then return end

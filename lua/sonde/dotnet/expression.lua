@@ -1,6 +1,8 @@
 --- Conditions on events, as users type them: a Lua expression that sees the
 -- event and a few harmless functions.
 -- @module sonde.dotnet.expression
+local errors <const> = require "sonde.base.errors"
+
 local expression = {}
 
 -- Patterns and lengths are bounded by the event's own size.
@@ -20,7 +22,7 @@ function expression.compile(text)
   if chunk == nil then return nil, message end
   return function(event)
     scope.event = event
-    local done, value = pcall(chunk)
+    local done, value = errors.pcall(chunk)
     return done and value and true or false
   end
 end

@@ -181,4 +181,15 @@ function providers.format(provider)
   return text
 end
 
+--- Is the sampler of stacks among these? Samples say where threads were; their
+-- clocks, whether they ran there.
+-- @tparam {table,...} list
+-- @treturn boolean
+function providers.have_sampler(list)
+  for _, provider in ipairs(list) do
+    if provider.name == dotnet.PROVIDER_SAMPLE_PROFILER then return true end
+  end
+  return false
+end
+
 return providers

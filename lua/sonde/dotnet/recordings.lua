@@ -9,9 +9,10 @@
 --
 -- Those of users are `recordings/NAME.lua` in sonde's directory of settings.
 -- @module sonde.dotnet.recordings
+local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
+local settings <const> = require "sonde.base.settings"
 local providers <const> = require "sonde.dotnet.providers"
-local uv <const> = require "sonde.base.uv"
 
 local recordings = {}
 
@@ -27,29 +28,11 @@ local ALIASES <const> = {
   ["gc-verbose"] = "alloc", database = "db",
 }
 
-local function settings_directory(getenv)
-  local base <const> = getenv "XDG_CONFIG_HOME"
-  if base and base ~= "" then return base .. "/sonde/recordings" end
-  return (getenv "HOME" or "") .. "/.config/sonde/recordings"
-end
-
-local function names_in(directory)
-  local names = {}
-  local request <const> = uv.fs_scandir(directory)
-  while request do
-    local file <const> = uv.fs_scandir_next(request)
-    if file == nil then break end
-    names[#names + 1] = file:match("^(.+)%.lua$")
-  end
-  table.sort(names)
-  return names
-end
-
 -- A file of data: it sees no functions at all.
 local function load_file(path)
   local chunk, message = loadfile(path, "t", {})
   if chunk == nil then return nil, message end
-  local done, data = pcall(chunk)
+  local done, data = errors.pcall(chunk)
   if not done then return nil, data end
   if type(data) ~= "table" or type(data.providers) ~= "table" then
     return nil, path .. ": does not return a table with a list of providers"
@@ -72,9 +55,8 @@ end
 -- @treturn ?string code
 function recordings.get(name, getenv)
   name = ALIASES[name] or name
-  local directory <const> = settings_directory(getenv or os.getenv)
-  local own <const> = ("%s/%s.lua"):format(directory, name)
-  if not name:find("/") and uv.fs_stat(own) then
+  local own <const> = settings.lua_file("recordings", name, getenv)
+  if own then
     local data, message = load_file(own)
     if data == nil then return nil, message, "malformed" end
     return complete(name, data, own)
@@ -92,7 +74,7 @@ end
 -- @treturn {table,...} each as `get` gives it
 function recordings.list(getenv)
   local list, seen = {}, {}
-  local own <const> = names_in(settings_directory(getenv or os.getenv))
+  local own <const> = settings.lua_names(settings.path("recordings", getenv))
   for _, names in ipairs { recordings.NAMES, own } do
     for _, name in ipairs(names) do
       if not seen[name] then list[#list + 1] = recordings.get(name, getenv) end

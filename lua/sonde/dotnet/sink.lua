@@ -87,9 +87,8 @@ local Function <const> = {}
 Function.__index = Function
 
 function Function:write(stream)
-  local done, what = pcall(self.call, stream:bytes())
+  local done, what = errors.pcall(self.call, stream:bytes())
   if done then return true end
-  if type(what) == "string" and what:find("interrupted!", 1, true) then error(what, 0) end
   return nil, "on_bytes: " .. tostring(what), errors.is_failure(what) and what.code or "unavailable"
 end
 

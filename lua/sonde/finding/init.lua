@@ -10,7 +10,8 @@
 -- and `look(evidence)`, which returns nothing, a finding, or a list of them.
 -- docs/findings.md tells how to write one.
 -- @module sonde.finding
-local core <const> = require "sonde.c.core"
+local errors <const> = require "sonde.base.errors"
+local settings <const> = require "sonde.base.settings"
 local evidence <const> = require "sonde.finding.evidence"
 
 local finding = {}
@@ -26,37 +27,6 @@ finding.shipped = {
 local SEVERITIES <const> = { high = 1, medium = 2, low = 3 }
 local CERTAINTIES <const> = { certain = true, likely = true, hint = true }
 
---- The directory of the user's own rules; nil when there is no home.
--- @tparam ?function getenv instead of `os.getenv`
--- @treturn ?string
-function finding.directory(getenv)
-  getenv = getenv or os.getenv
-  local config = getenv "XDG_CONFIG_HOME"
-  if config == nil or config == "" then
-    local home <const> = getenv "HOME"
-    if home == nil or home == "" then return nil end
-    config = home .. "/.config"
-  end
-  return config .. "/sonde/findings"
-end
-
--- The Lua files of a directory, sorted; luv is loaded only when there is one.
-local function files_of(directory)
-  if directory == nil or core.path_info(directory) ~= "directory" then return {} end
-  local uv <const> = require "sonde.base.uv"
-  local list = {}
-  local scan <const> = uv.fs_scandir(directory)
-  while scan do
-    local name <const> = uv.fs_scandir_next(scan)
-    if name == nil then break end
-    if name:find("%.lua$") and name:sub(1, 1) ~= "." then
-      list[#list + 1] = directory .. "/" .. name
-    end
-  end
-  table.sort(list)
-  return list
-end
-
 local function check_rule(rule, path)
   if type(rule) ~= "table" or type(rule.name) ~= "string" or type(rule.look) ~= "function" then
     return nil, path .. ": a rule is a table with `name` and `look`"
@@ -67,7 +37,7 @@ end
 local function load_own(path)
   local chunk, message = loadfile(path, "t")
   if chunk == nil then return nil, message end
-  local ok, rule = pcall(chunk)
+  local ok, rule = errors.pcall(chunk)
   if not ok then return nil, tostring(rule) end
   return check_rule(rule, path)
 end
@@ -83,8 +53,8 @@ function finding.rules(directory)
     list[i] = require("sonde.finding.rules." .. name)
     at[name] = i
   end
-  for _, path in ipairs(files_of(directory)) do
-    local rule, message = load_own(path)
+  for _, name in ipairs(settings.lua_names(directory)) do
+    local rule, message = load_own(("%s/%s.lua"):format(directory, name))
     if rule then
       local i <const> = at[rule.name] or #list + 1
       list[i], at[rule.name] = rule, i
@@ -115,15 +85,13 @@ local function complete(row, rule, ev)
 end
 
 local function look(rule, ev, list)
-  local ok, message = pcall(function()
+  local ok, message = errors.pcall(function()
     local found = rule.look(ev)
     if found == nil then return end
     if found.title ~= nil then found = { found } end
     for _, row in ipairs(found) do list[#list + 1] = complete(row, rule, ev) end
   end)
   if ok then return nil end
-  -- An interrupt is no failure of the rule that it happened to meet.
-  if core.caught_signal() ~= 0 then error(message, 0) end
   return ("rule '%s': %s"):format(rule.name, tostring(message))
 end
 
@@ -150,7 +118,7 @@ end
 function finding.all(object, opts)
   opts = opts or {}
   local directory = opts.directory
-  if directory == nil then directory = finding.directory() end
+  if directory == nil then directory = settings.path "findings" end
   local rules <const>, problems <const> = finding.rules(directory or nil)
   local ev <const> = evidence.new(object, opts.name)
   local list = {}

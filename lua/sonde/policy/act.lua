@@ -69,10 +69,10 @@ local function run_one(one, context)
 end
 
 local function guarded(one, context)
-  local done <const>, result <const>, message <const>, code <const> = pcall(run_one, one, context)
+  local done <const>, result <const>, message <const>, code <const> = errors.pcall(run_one, one,
+    context)
   if done then return result, message, code end
   if errors.is_failure(result) then return nil, result.message, result.code end
-  if tostring(result):find("interrupted!", 1, true) then error(result, 0) end
   return nil, tostring(result), "unavailable"
 end
 

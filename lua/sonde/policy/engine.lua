@@ -46,10 +46,9 @@ end
 -- Calls a part of a policy: it may be its writer's function, or a pattern that
 -- takes too long on a text that somebody else wrote.
 local function guarded(self, policy, fn, ...)
-  local done <const>, first <const>, second <const> = pcall(fn, ...)
+  local done <const>, first <const>, second <const> = errors.pcall(fn, ...)
   if done then return first, second end
   if errors.is_failure(first) then return self.fails(policy, first.message) end
-  if type(first) == "string" and first:find("interrupted!", 1, true) then error(first, 0) end
   self.fails(policy, tostring(first))
 end
 

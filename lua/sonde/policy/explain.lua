@@ -1,5 +1,6 @@
 --- Says in plain words what a policy would do.
 -- @module sonde.policy.explain
+local errors <const> = require "sonde.base.errors"
 local action <const> = require "sonde.policy.action"
 local limits <const> = require "sonde.policy.limits"
 local targets <const> = require "sonde.policy.targets"
@@ -44,7 +45,8 @@ end
 function explain.matches(policy, rows)
   local list = {}
   for i, row in ipairs(rows) do
-    local done <const>, fits <const>, why <const> = pcall(targets.judge, policy.targets, row, false)
+    local done <const>, fits <const>, why <const> = errors.pcall(targets.judge, policy.targets,
+      row, false)
     list[i] = { row = row, fits = done and fits or false, why = done and why or fits }
   end
   return list

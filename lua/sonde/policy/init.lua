@@ -13,14 +13,16 @@
 -- It runs in a Lua state of its own (`core.sandbox`) without a way to the
 -- machine, unless its user trusts it.
 -- @module sonde.policy
+local errors <const> = require "sonde.base.errors"
+local files <const> = require "sonde.base.files"
 local action <const> = require "sonde.policy.action"
 local check <const> = require "sonde.policy.check"
 local core <const> = require "sonde.c.core"
 local limits <const> = require "sonde.policy.limits"
 local options <const> = require "sonde.base.options"
+local settings <const> = require "sonde.base.settings"
 local targets <const> = require "sonde.policy.targets"
 local trigger <const> = require "sonde.policy.trigger"
-local uv <const> = require "sonde.base.uv"
 
 local policy = {}
 
@@ -117,7 +119,7 @@ end
 local function trusted_chunk(source, name)
   local chunk <const>, message <const> = load(source, "=" .. name, "t")
   if chunk == nil then return nil, message end
-  local done <const>, data <const> = pcall(chunk)
+  local done <const>, data <const> = errors.pcall(chunk)
   if not done then return nil, tostring(data) end
   return data
 end
@@ -183,29 +185,11 @@ function policy.compile(source, name, opts)
   return checked
 end
 
-local function own_directory(getenv)
-  local base <const> = getenv "XDG_CONFIG_HOME"
-  if base and base ~= "" then return base .. "/sonde/policies" end
-  return (getenv "HOME" or "") .. "/.config/sonde/policies"
-end
-
-local function read_source(path)
-  local file <const>, message <const> = io.open(path, "rb")
-  if file == nil then return nil, message, "not_found" end
-  local source <const>, why <const> = file:read(MAX_SOURCE + 1)
-  file:close()
-  if source == nil then return nil, ("%s: %s"):format(path, why or "is empty"), "malformed" end
-  if #source > MAX_SOURCE then
-    return nil, path .. ": is no policy: it is larger than 1 MiB", "malformed"
-  end
-  return source
-end
-
 -- The file that a word means: a path, a user's own policy or a shipped one.
 local function find_path(word, getenv)
   if word:find("/", 1, true) or word:find("%.lua$") then return word end
-  local own <const> = ("%s/%s.lua"):format(own_directory(getenv), word)
-  if uv.fs_stat(own) then return own end
+  local own <const> = settings.lua_file("policies", word, getenv)
+  if own then return own end
   for _, name in ipairs(policy.NAMES) do
     if name == word then return package.searchpath("sonde.policies." .. word, package.path) end
   end
@@ -221,13 +205,13 @@ end
 -- @treturn ?{string,...} all problems
 function policy.load(word, opts)
   opts = opts or {}
-  local path <const> = find_path(word, opts.getenv or os.getenv)
+  local path <const> = find_path(word, opts.getenv)
   if path == nil then
     local near <const> = options.suggest(word, policy.NAMES)
     return nil, ("no policy is called '%s'%s"):format(word,
       near and (" (did you mean '%s'?)"):format(near) or ""), "not_found"
   end
-  local source, message, code = read_source(path)
+  local source, message, code = files.read(path, MAX_SOURCE)
   if source == nil then return nil, message, code, { message } end
   local loaded, why, kind, list = policy.compile(source, path:match "([^/]+)$", opts)
   if loaded == nil then return nil, why, kind, list end
@@ -270,25 +254,14 @@ function policy.try(one, recording, opts)
   return firings, decisions
 end
 
-local function names_in(directory)
-  local names = {}
-  local request <const> = uv.fs_scandir(directory)
-  while request do
-    local file <const> = uv.fs_scandir_next(request)
-    if file == nil then break end
-    names[#names + 1] = file:match("^(.+)%.lua$")
-  end
-  table.sort(names)
-  return names
-end
-
 --- The policies that can be named, the user's own last.
 -- @tparam ?table opts `getenv`
 -- @treturn {table,...} `{ name, summary, path, problem }`
 function policy.list(opts)
-  local getenv <const> = opts and opts.getenv or os.getenv
+  local getenv <const> = opts and opts.getenv
   local list, seen = {}, {}
-  for _, names in ipairs { policy.NAMES, names_in(own_directory(getenv)) } do
+  local own <const> = settings.lua_names(settings.path("policies", getenv))
+  for _, names in ipairs { policy.NAMES, own } do
     for _, name in ipairs(names) do
       if not seen[name] then
         local loaded <const>, message <const> = policy.load(name, { getenv = getenv })

@@ -24,11 +24,9 @@ end
 -- @treturn ?table `pid saved_at status firings boot`
 -- @treturn ?string message
 function state.read(directory)
-  local file <const>, message <const> = io.open(path_of(directory), "rb")
-  if file == nil then return nil, message end
-  local text <const> = file:read "a"
-  file:close()
-  local data <const>, _, why <const> = require("dkjson").decode(text or "")
+  local text <const>, message <const> = files.read(path_of(directory))
+  if text == nil then return nil, message end
+  local data <const>, _, why <const> = require("dkjson").decode(text)
   if type(data) ~= "table" then
     return nil, ("%s: is damaged: %s"):format(path_of(directory), why or "no object")
   end

@@ -1,6 +1,7 @@
 --- The kernel's functions: which there are, which can be probed, and which one
 -- an address is in.
 -- @module sonde.probe.kernel
+local files <const> = require "sonde.base.files"
 local pattern <const> = require "sonde.base.pattern"
 
 local kernel = {}
@@ -9,14 +10,6 @@ local FILTER_FILES <const> = {
   "/sys/kernel/tracing/available_filter_functions",
   "/sys/kernel/debug/tracing/available_filter_functions",
 }
-
-local function read_all(path)
-  local file <const> = io.open(path, "rb")
-  if file == nil then return nil end
-  local text <const> = file:read("a")
-  file:close()
-  return text
-end
 
 local loaded   -- { names, addresses, modules }, in order of addresses; weak symbols too
 
@@ -44,7 +37,7 @@ local NO_ADDRESSES <const> = "the kernel hides its addresses (kptr_restrict)"
 -- @treturn ?string hint
 function kernel.table()
   if loaded then return loaded end
-  local text <const> = read_all "/proc/kallsyms"
+  local text <const> = files.read "/proc/kallsyms"
   if text == nil or text == "" then
     return nil, "the kernel lists no symbols (/proc/kallsyms): built without CONFIG_KALLSYMS, or"
       .. " /proc is not mounted", "unavailable"
@@ -60,7 +53,7 @@ end
 -- What ftrace can attach to; nil when that cannot be read.
 local function traceable()
   for _, path in ipairs(FILTER_FILES) do
-    local text <const> = read_all(path)
+    local text <const> = files.read(path)
     if text and text ~= "" then
       local names = {}
       for name in text:gmatch("([^%s]+)[^\n]*\n") do names[name] = true end
@@ -74,7 +67,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function kernel.available()
-  if read_all "/sys/bus/event_source/devices/kprobe/type" then return true end
+  if files.read "/sys/bus/event_source/devices/kprobe/type" then return true end
   return nil, "this kernel has no probes of its own functions (built without CONFIG_KPROBES);"
     .. " user functions, tracepoints and events work all the same", "unavailable"
 end

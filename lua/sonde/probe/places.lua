@@ -1,5 +1,6 @@
 --- Tracepoints and perf events by name.
 -- @module sonde.probe.places
+local files <const> = require "sonde.base.files"
 local options <const> = require "sonde.base.options"
 
 local places = {}
@@ -80,18 +81,10 @@ function places.event(text)
   return event
 end
 
-local function read(path)
-  local file <const> = io.open(path, "rb")
-  if file == nil then return nil end
-  local text <const> = file:read("a")
-  file:close()
-  return text
-end
-
 -- Where tracefs is; nil when it is nowhere.
 local function root()
   for _, path in ipairs(TRACEFS) do
-    if read(path .. "/events/header_page") then return path end
+    if files.read(path .. "/events/header_page") then return path end
   end
 end
 
@@ -114,7 +107,7 @@ function places.tracepoint(name)
   end
   local folder <const> = root()
   if folder == nil then return no_tracefs(name) end
-  local id <const> = read(("%s/events/%s/%s/id"):format(folder, category, event))
+  local id <const> = files.read(("%s/events/%s/%s/id"):format(folder, category, event))
   if id == nil then
     return nil, ("no tracepoint %s"):format(name), "not_found", ("ls %s/events"):format(folder)
   end
@@ -125,8 +118,8 @@ end
 -- A tracepoint's number, and where its record has a field.
 local function field_of(event, field)
   local folder <const> = root()
-  local id <const> = folder and read(("%s/events/%s/id"):format(folder, event))
-  local format <const> = id and read(("%s/events/%s/format"):format(folder, event))
+  local id <const> = folder and files.read(("%s/events/%s/id"):format(folder, event))
+  local format <const> = id and files.read(("%s/events/%s/format"):format(folder, event))
   local at <const> = format and format:match("[%s]" .. field .. ";%s+offset:(%d+);")
   if at then return math.tointeger(tonumber(id)), math.tointeger(tonumber(at)) end
 end
@@ -153,7 +146,7 @@ end
 -- @treturn {integer,...}
 function places.processors()
   local list = {}
-  for part in (read "/sys/devices/system/cpu/online" or "0"):gmatch("[^,\n]+") do
+  for part in (files.read "/sys/devices/system/cpu/online" or "0"):gmatch("[^,\n]+") do
     local first, last = part:match("^(%d+)-?(%d*)$")
     for cpu = tonumber(first), tonumber(last ~= "" and last or first) do list[#list + 1] = cpu end
   end

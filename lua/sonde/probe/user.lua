@@ -187,11 +187,7 @@ end
 -- @treturn string
 function user.path_of(name)
   if name:find("/", 1, true) or core.path_info(name) == "file" then return name end
-  for directory in (os.getenv "PATH" or ""):gmatch("[^:]+") do
-    local path <const> = directory .. "/" .. name
-    if core.path_info(path) == "file" then return path end
-  end
-  return name
+  return require("sonde.process.program").find(name) or name
 end
 
 return user

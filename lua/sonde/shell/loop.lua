@@ -114,10 +114,6 @@ local function tell(self, message, hint)
   if hint then self.env.err:write(self.paint_err("dim", "try: " .. text.printable(hint)), "\n") end
 end
 
-local function is_interrupt(raised)
-  return type(raised) == "string" and raised:find("interrupted!", 1, true) ~= nil
-end
-
 -- Where an error of typed Lua is, in words that fit what was typed.
 local function plain_message(raised)
   local is_plain <const> = type(raised) == "table" and getmetatable(raised) == nil
@@ -145,7 +141,7 @@ end
 -- Tells an error and gives the status that it means. A signal other than
 -- Ctrl-C ends the shell, and so does Ctrl-C where nobody types.
 local function handle(self, raised)
-  if is_interrupt(raised) then
+  if errors.is_interrupt(raised) then
     if not self.interactive or core.caught_signal() ~= SIGINT then error(raised, 0) end
     self.env.err:write("\n", self.paint_err("error", "interrupted"), "\n")
     return errors.exit.done
@@ -163,7 +159,7 @@ end
 
 -- An error of Lua keeps where it came from, without the shell's own calls.
 local function with_trace(raised)
-  if errors.is_failure(raised) or is_interrupt(raised) then return raised end
+  if errors.is_failure(raised) or errors.is_interrupt(raised) then return raised end
   local trace <const> = debug.traceback(plain_message(raised), 2)
   return { message = raised, trace = (trace:gsub("\n[^\n]*sonde/shell/[^\n]*.*$", "")) }
 end
@@ -241,7 +237,7 @@ end
 -- Ctrl-C at the prompt gives the line up, and no more.
 local function give_up_line(self, raised)
   self.pasted = {}
-  if not self.interactive or not is_interrupt(raised) or core.caught_signal() ~= SIGINT then
+  if not self.interactive or not errors.is_interrupt(raised) or core.caught_signal() ~= SIGINT then
     error(raised.trace or raised, 0)
   end
   self.env.err:write("\n")

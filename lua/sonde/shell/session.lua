@@ -292,9 +292,7 @@ end
 -- An interrupt is raised once; nothing that Lua code guards with pcall may
 -- swallow it, or Ctrl-C would end only the innermost loop.
 local function pass(done, raised, ...)
-  if not done and type(raised) == "string" and raised:find("interrupted!", 1, true) then
-    error(raised, 0)
-  end
+  if not done and errors.is_interrupt(raised) then error(raised, 0) end
   return done, raised, ...
 end
 
@@ -319,7 +317,7 @@ end
 local function own_globals()
   return {
     sonde = sonde,
-    pcall = function(...) return pass(pcall(...)) end,
+    pcall = errors.pcall,
     xpcall = function(...) return pass(xpcall(...)) end,
     coroutine = own_coroutine(),
     show = function(...) return require("sonde.shell").show(...) end,

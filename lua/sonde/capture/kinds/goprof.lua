@@ -1,6 +1,8 @@
 --- The kind `goprof`: pprof profiles of Go processes, one record for each sample
 -- type and stack; the profile itself is kept as it came.
 -- @module sonde.capture.kinds.goprof
+local files <const> = require "sonde.base.files"
+
 local goprof = { name = "goprof", summary = "pprof profiles of Go processes",
   formats = { "pprof", "jsonl", "folded", "html" } }
 
@@ -17,6 +19,9 @@ local OF_GOPS <const> = { cpu = "pprof-cpu", heap = "pprof-heap" }
 
 -- Seconds of a CPU profile: over pprof when nothing is said, and those of an agent.
 local DEFAULT_SECONDS <const>, SECONDS_OF_GOPS <const> = 10, 30
+
+-- As much as is taken of a server.
+local MOST_FILE <const> = 256 << 20
 
 --- What a checkpoint takes.
 goprof.params = {
@@ -76,13 +81,9 @@ end
 local Read <const> = {}
 
 function Read.file(_, _, _, params)
-  local file <close>, message <const> = io.open(params.path, "rb")
-  if file == nil then return nil, message, "not_found" end
-  local bytes <const> = file:read "a"
-  if bytes == nil or bytes == "" then
-    return nil, params.path .. ": the file is empty", "truncated"
-  end
-  return bytes
+  local bytes <const>, message <const>, code <const> = files.read(params.path, MOST_FILE)
+  if bytes == "" then return nil, params.path .. ": the file is empty", "truncated" end
+  return bytes, message, code
 end
 
 function Read.pprof(context, address, name, params)

@@ -1,6 +1,7 @@
 --- The kind `stacks`: what every goroutine and thread does, one record for each
 -- goroutine, each managed thread and each dump of native threads.
 -- @module sonde.capture.kinds.stacks
+local errors <const> = require "sonde.base.errors"
 local batch <const> = require "sonde.capture.store.batch"
 local core <const> = require "sonde.c.core"
 
@@ -86,7 +87,7 @@ end
 -- @treturn {table,...}
 function stacks.records_of(dump)
   if dump.records then return dump.records end
-  local done, list = pcall(dump.format == "go" and goroutines or native_record, dump.text)
+  local done, list = errors.pcall(dump.format == "go" and goroutines or native_record, dump.text)
   if not done then return { { raw = dump.text, error = tostring(list) } } end
   if #list == 0 or list[1].count == 0 then
     return { { raw = dump.text, error = "no stacks are in what was dumped" } }

@@ -77,14 +77,6 @@ function Store:each(sql)
   return tsv.rows(self:ask(sql .. " FORMAT TabSeparated"))
 end
 
--- Runs what may raise a failure; its result, or nil, message, code.
-local function guarded(work)
-  local ok, result = pcall(work)
-  if ok then return result end
-  if not errors.is_failure(result) then error(result, 0) end
-  return nil, result.message, result.code
-end
-
 local function set_up(self, mode)
   if mode == "read" then return end
   local database <const> = self.database
@@ -113,7 +105,7 @@ function module.open(target, opts)
     database = database, mode = opts.mode, known = {}, cache = {} }, Store)
   self.book = core.stack_book()
   waiting.prepare(self, opts.buffer)
-  local _, message, code = guarded(function()
+  local _, message, code = errors.returned(function()
     set_up(self, opts.mode)
     self:ask "SELECT 1"
     return true
@@ -147,7 +139,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function Store:capture(about)
-  return guarded(function()
+  return errors.returned(function()
     local at <const> = about.started_at or os.time() * 1000000000
     self.written = math.max(os.time() * 1000000000, (self.written or 0) + 1)
     insert(self, "captures", { tsv.row(day_of(at), about.id, self.written, json.encode(about)) })
@@ -315,7 +307,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function Store:put(given)
-  local done, message, code = guarded(function()
+  local done, message, code = errors.returned(function()
     if self:each(("SELECT 1 FROM batches WHERE id = %s LIMIT 1"):format(tsv.quote(given.id)))() then
       return true
     end

@@ -15,13 +15,6 @@ local PATIENCE <const> = 120 * SECOND
 
 local COMMITTED <const> = "attempt IN (SELECT min(attempt) FROM batches GROUP BY id)"
 
-local function guarded(work)
-  local ok, result = pcall(work)
-  if ok then return result end
-  if not errors.is_failure(result) then error(result, 0) end
-  return nil, result.message, result.code
-end
-
 local function number(self, sql)
   local row <const> = self:each(sql)()
   return row and row[1] and math.tointeger(tonumber(row[1])) or 0
@@ -41,7 +34,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function Keeping:check()
-  return guarded(function()
+  return errors.returned(function()
     local problems = {}
     for _, kind in ipairs(self:kinds()) do
       local told <const> = number(self, ("SELECT sum(records) FROM parts WHERE kind = %s AND %s")
@@ -117,7 +110,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function Keeping:prune(opts)
-  return guarded(function()
+  return errors.returned(function()
     local now <const> = opts.now or os.time() * SECOND
     local had <const> = self:check().checkpoints
     if opts.keep then drop_before(self, now - opts.keep, opts.kind) end
@@ -139,7 +132,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function Keeping:compact()
-  return guarded(function()
+  return errors.returned(function()
     local before <const> = self:check().size
     for _, name in ipairs(tables(self)) do self:ask(("OPTIMIZE TABLE %s FINAL"):format(name)) end
     return { before = before, after = self:check().size }

@@ -1,6 +1,7 @@
 --- `{ post = { url = "…", json = { … } } }`: tells a web server, or hands a file
 -- over to it.
 -- @module sonde.policy.actions.post
+local files <const> = require "sonde.base.files"
 local json <const> = require "sonde.base.json"
 
 local post = {}
@@ -54,11 +55,8 @@ end
 local function body_of(spec)
   if spec.json then return json.encode(spec.json), "application/json" end
   if spec.file == nil then return spec.text or "", "text/plain; charset=utf-8" end
-  local file <const>, message <const> = io.open(spec.file, "rb")
-  if file == nil then return nil, message end
-  local data <const> = file:read(MOST_FILE + 1) or ""
-  file:close()
-  if #data > MOST_FILE then return nil, spec.file .. ": is larger than 512 MiB" end
+  local data <const>, message <const> = files.read(spec.file, MOST_FILE)
+  if data == nil then return nil, message end
   return data, "application/octet-stream"
 end
 
