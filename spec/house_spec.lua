@@ -151,6 +151,32 @@ describe("Lua", function()
   end)
 end)
 
+-- What talks to people, decides, keeps, shows, reads, and what all use: a folder
+-- requires those of its own rank and below.
+local RANKS <const> = {
+  cmd = 1, cli = 1, main = 1, shell = 1, completion = 1, policy = 2, policies = 2, capture = 3,
+  finding = 4, report = 4, dotnet = 5, golang = 5, process = 5, probe = 5, base = 6,
+}
+local SOURCES <const> = { dotnet = true, golang = true, process = true, probe = true,
+  capture = true }
+
+describe("imports", function()
+  it("point downwards, and a report knows no source", function()
+    local bad = {}
+    for _, path in ipairs(files "find lua/sonde -name '*.lua'") do
+      local from <const> = path:match "^lua/sonde/([%w_]+)"
+      for module in helper.read(path):gmatch 'require%s*%(?%s*"(sonde%.[%w_.]+)"' do
+        local to <const> = module:match "^sonde%.([%w_]+)"
+        local is_up <const> = RANKS[from] and RANKS[to] and RANKS[to] < RANKS[from]
+        if is_up or from == "report" and SOURCES[to] then
+          bad[#bad + 1] = ("%s: %s"):format(path, module)
+        end
+      end
+    end
+    assert.same({}, bad)
+  end)
+end)
+
 describe("every file", function()
   it("is shorter than 500 lines", function()
     local long = {}

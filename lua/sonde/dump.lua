@@ -117,6 +117,13 @@ function dump.wrap(userdata, about)
   }, Dump)
 end
 
+--- The frame that says most about a stack.
+-- @tparam {table,...} frames
+-- @treturn ?table see `sonde.golang.suspects`
+function dump.main_frame(frames)
+  return require("sonde.golang.suspects").main_frame(frames)
+end
+
 --- Is the object a dump?
 -- @param object
 -- @treturn boolean
@@ -135,8 +142,9 @@ end
 --- The registers that a program printed as it died, a block for each thread.
 -- @treturn {table,...} see `sonde.golang.registers`; those of the first 64 KiB of text
 --   around the goroutines
+-- @treturn string that text without them
 function Dump:registers()
-  return (require("sonde.golang.registers").of(self:info().notes))
+  return require("sonde.golang.registers").of(self:info().notes)
 end
 
 -- Other profiles have the same form as text: threadcreate, and a program's own.

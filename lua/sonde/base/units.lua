@@ -304,4 +304,14 @@ function units.percent(value, total)
   return (ratio >= 1 and "%5.2f%%" or "%5.2g%%"):format(ratio)
 end
 
+--- A share of a count. What is not all of it never reads as 100 %.
+-- @tparam integer part
+-- @tparam integer whole
+-- @treturn string such as "1.43%"
+function units.share(part, whole)
+  local text <const> = units.percent(part, whole):gsub("^ +", "")
+  if text ~= "100%" or part == whole then return text end
+  return ("%.3f%%"):format(math.min((part + 0.0) / whole * 100, 99.999))
+end
+
 return units

@@ -5,17 +5,7 @@ local units <const> = require "sonde.base.units"
 
 local advice = {}
 
---- A share as text. What is not all of it never reads as 100 %.
--- @tparam integer part
--- @tparam integer whole
--- @treturn string such as "1.43%"
-function advice.percent(part, whole)
-  local text <const> = units.percent(part, whole):gsub("^ +", "")
-  if text ~= "100%" or part == whole then return text end
-  return ("%.3f%%"):format(math.min((part + 0.0) / whole * 100, 99.999))
-end
-
-local percent <const> = advice.percent
+local percent <const> = units.share
 
 --- Why frames have no name, as the end of a sentence.
 -- @param trace Trace
@@ -147,19 +137,6 @@ function advice.list(trace)
   on_names(list, trace, counts)
   on_samples(list, trace, counts)
   return list
-end
-
---- The same as lines of text.
--- @param trace Trace
--- @treturn {string,...}
-function advice.lines(trace)
-  local text <const> = require "sonde.base.text"
-  local lines = {}
-  for _, row in ipairs(advice.list(trace)) do
-    lines[#lines + 1] = ("%s: %s"):format(row.severity, text.printable(row.text))
-    if row.try then lines[#lines + 1] = "   try: " .. row.try end
-  end
-  return lines
 end
 
 return advice

@@ -122,4 +122,8 @@ function Trace:jits() return self.core:jits() end
 -- @treturn table
 function Trace:sampling() return self.core:sampling() end
 
+--- What is wrong with the trace, the gravest first.
+-- @treturn {table,...} each `severity text` and perhaps `try`
+function Trace:advice() return require("sonde.dotnet.advice").list(self) end
+
 return Trace

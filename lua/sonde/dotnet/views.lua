@@ -155,7 +155,7 @@ function views.choose(trace, asked)
   return asked
 end
 
-local percent <const> = advice.percent
+local percent <const> = units.share
 
 local function comment_unresolved(trace, facts)
   local nameless <const> = facts.unresolved - facts.guessed

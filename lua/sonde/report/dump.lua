@@ -174,8 +174,8 @@ end
 local MAX_BLOCKS <const> = 3
 
 -- What the program said around the dump: the panic, the fatal error.
-local function put_notes(to, info)
-  local blocks <const>, notes <const> = require("sonde.golang.registers").of(info.notes)
+local function put_notes(to, dump, info)
+  local blocks <const>, notes <const> = dump:registers()
   local n = 0
   for line in notes:gmatch("[^\n]+") do
     if line:find("%S") and not line:find("^%a+ profile: total %d") then
@@ -239,7 +239,7 @@ function report.write(dump, opts, out)
   if n == 0 or n > #groups then n = #groups end
   local to <const> = sink.new(out)
   put_head(to, dump, info, groups)
-  put_notes(to, info)
+  put_notes(to, dump, info)
   put_suspects(to, dump)
   for i = 1, n do put_group(to, groups[i], dump:noun(), opts) end
   if n < #groups then to:putf("\n… %s more; -n 0 shows all\n", count_of(#groups - n, "stack")) end

@@ -35,7 +35,7 @@ local function groups_of(changes, kind)
 end
 
 local function top_of(frames)
-  local frame <const> = require("sonde.golang.suspects").main_frame(frames)
+  local frame <const> = require("sonde.dump").main_frame(frames)
   return frame and frame.func or "(no frames)"
 end
 

@@ -1,7 +1,6 @@
 --- Garbage collections of a trace: how many, why, and how long everything
 -- stood still for them.
 -- @module sonde.report.gc
-local advice <const> = require "sonde.dotnet.advice"
 local layout <const> = require "sonde.base.table"
 local sink <const> = require "sonde.report.sink"
 local units <const> = require "sonde.base.units"
@@ -133,7 +132,7 @@ local function put_advice(to, trace, gcs, pauses)
   end
   if duration > 0 and pauses.total * 10 > duration then
     to:putf("note: the process stood still for %s of the time\n   try: sonde top %s --view alloc\n",
-      advice.percent(pauses.total, duration), trace.name)
+      units.share(pauses.total, duration), trace.name)
   end
   if induced * 2 > #gcs then
     to:putf("note: %d of %d collections were asked for by the program (GC.Collect)\n", induced,

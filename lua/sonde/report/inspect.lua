@@ -1,6 +1,5 @@
 --- What a trace is and whether it can be trusted.
 -- @module sonde.report.inspect
-local advice <const> = require "sonde.dotnet.advice"
 local json <const> = require "sonde.base.json"
 local sink <const> = require "sonde.report.sink"
 local text <const> = require "sonde.base.text"
@@ -14,7 +13,7 @@ inspect.takes = "trace"
 inspect.extensions = {}
 inspect.options = {}
 
-local percent <const> = advice.percent
+local percent <const> = units.share
 
 -- Events of each provider, the largest first.
 local function by_provider(trace)
@@ -154,7 +153,7 @@ function inspect.facts(trace)
   }
   add_stream(facts, trace, counts)
   add_runtime(facts, trace, counts)
-  facts.advice = json.array(advice.list(trace))
+  facts.advice = json.array(trace:advice())
   return facts
 end
 
@@ -260,9 +259,12 @@ local function put_head(to, trace, info, counts)
 end
 
 local function put_advice(to, trace)
-  local lines <const> = advice.lines(trace)
-  for _, words in ipairs(lines) do to:put("  " .. words .. "\n") end
-  return #lines
+  local rows <const> = trace:advice()
+  for _, row in ipairs(rows) do
+    to:putf("  %s: %s\n", row.severity, text.printable(row.text))
+    if row.try then to:putf("     try: %s\n", row.try) end
+  end
+  return #rows
 end
 
 --- Writes a few lines for the top of a screen: facts, no advice, which is for

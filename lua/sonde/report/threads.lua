@@ -1,6 +1,5 @@
 --- The threads of a trace: what each did and what was lost of it.
 -- @module sonde.report.threads
-local advice <const> = require "sonde.dotnet.advice"
 local json <const> = require "sonde.base.json"
 local layout <const> = require "sonde.base.table"
 local sink <const> = require "sonde.report.sink"
@@ -69,7 +68,7 @@ local function cells_of(row, with_process)
   return {
     text.unsigned(row.id), units.count(row.samples),
     row.wall_ns > 0 and units.duration(row.wall_ns) or "",
-    row.wall_ns > 0 and advice.percent(row.managed, row.samples) or "",
+    row.wall_ns > 0 and units.share(row.managed, row.samples) or "",
     units.count(row.events), units.count(row.lost), text.printable(row.name or ""), process,
   }
 end
