@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lua/l_entry.h"
 #include "lua/l_profile.h"
 
 static struct dump_box *check_finished(lua_State *L) {
@@ -24,24 +25,14 @@ notes` (the first 64 KiB of text that belongs to no goroutine)
 static int dump_info(lua_State *L) {
   struct dump_box *box = dump_check(L);
   const struct dump *d = &box->dump;
-  const struct reader_counts *c = entry_reader_counts(&box->reader);
   lua_createtable(L, 0, 16);
   lua_pushstring(L, box->is_native ? "native" : "go");
   lua_setfield(L, -2, "format");
   aux_set_unsigned(L, "goroutines", d->goroutines);
-  aux_set_unsigned(L, "entries", c->entries);
   aux_set_unsigned(L, "system", d->system);
   aux_set_unsigned(L, "truncated", d->truncated);
   aux_set_integer(L, "groups", d->n_groups);
-  aux_set_unsigned(L, "bytes", c->bytes);
-  aux_set_unsigned(L, "lines", c->lines);
-  aux_set_unsigned(L, "text_lines", c->text_lines);
-  aux_set_unsigned(L, "unknown_lines", c->unknown_lines);
-  aux_set_unsigned(L, "told", c->told);
-  aux_set_unsigned(L, "races", c->races);
-  aux_set_unsigned(L, "failed", c->failed);
-  aux_set_boolean(L, "cut", c->is_cut);
-  aux_set_boolean(L, "capped", c->is_capped);
+  entry_set_counts(L, entry_reader_counts(&box->reader));
   aux_set_string(L, "notes", box->notes.len > 0
                  ? (const char *)box->notes.data : "", box->notes.len);
   return 1;

@@ -229,18 +229,9 @@ What was counted so far.
 failed cut capped`
 */
 static int reader_counts(lua_State *L) {
-  const struct reader_counts *c = entry_reader_counts(&check(L)->reader);
-  lua_createtable(L, 0, 9);
-  aux_set_unsigned(L, "bytes", c->bytes);
-  aux_set_unsigned(L, "lines", c->lines);
-  aux_set_unsigned(L, "entries", c->entries);
-  aux_set_unsigned(L, "text_lines", c->text_lines);
-  aux_set_unsigned(L, "unknown_lines", c->unknown_lines);
-  aux_set_unsigned(L, "told", c->told);
-  aux_set_unsigned(L, "races", c->races);
-  aux_set_unsigned(L, "failed", c->failed);
-  aux_set_boolean(L, "cut", c->is_cut);
-  aux_set_boolean(L, "capped", c->is_capped);
+  const struct box *box = check(L);
+  lua_createtable(L, 0, 10);
+  entry_set_counts(L, entry_reader_counts(&box->reader));
   return 1;
 }
 

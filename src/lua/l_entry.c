@@ -318,3 +318,16 @@ int entry_rename(lua_State *L, int names, struct entry *e) {
   }
   return e->text.failed ? -1 : 0;
 }
+
+void entry_set_counts(lua_State *L, const struct reader_counts *c) {
+  aux_set_unsigned(L, "bytes", c->bytes);
+  aux_set_unsigned(L, "lines", c->lines);
+  aux_set_unsigned(L, "entries", c->entries);
+  aux_set_unsigned(L, "text_lines", c->text_lines);
+  aux_set_unsigned(L, "unknown_lines", c->unknown_lines);
+  aux_set_unsigned(L, "told", c->told);
+  aux_set_unsigned(L, "races", c->races);
+  aux_set_unsigned(L, "failed", c->failed);
+  aux_set_boolean(L, "cut", c->is_cut);
+  aux_set_boolean(L, "capped", c->is_capped);
+}

@@ -7,6 +7,7 @@
 #include <lua.h>
 
 #include "text/entry.h"
+#include "text/entry_reader.h"
 
 /* Pushes the entry as a table with the fields of a record of stacks. */
 void entry_push(lua_State *L, const struct entry *e);
@@ -22,5 +23,8 @@ int entry_read(lua_State *L, int index, struct entry *e);
 ** when memory was refused.
 */
 int entry_rename(lua_State *L, int names, struct entry *e);
+
+/* Sets in the table on top of the stack what a reader of entries counted. */
+void entry_set_counts(lua_State *L, const struct reader_counts *c);
 
 #endif
