@@ -174,6 +174,23 @@ describe("watching a .NET process", function()
 end)
 
 describe("sonde watch", function()
+  it("tells why a process is no target only of those that it was pointed at", function()
+    local process <close> = busy_process()
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/other.lua"
+      helper.write(path, [[return { summary = "s", targets = { name = "^no such$" },
+        trigger = { metric = "cpu", above = 1 }, actions = { { log = "x" } } }]])
+      local pointed <const>, status <const>, err <const> = helper.sonde("watch", path, "-p",
+        tostring(process.pid), "--duration", "2s", "-o", directory .. "/out", "--json")
+      assert.equal(0, status, err)
+      local row <const> = helper.json_lines(pointed)[1]
+      assert.equal("not", row.kind)
+      assert.matches("^no target: name 'sh' does not match", row.reason)
+      assert.equal("", (helper.sonde("watch", path, "--duration", "2s", "-o",
+        directory .. "/out", "--json")))
+    end)
+  end)
+
   it("ends in time, writes its decisions as lines, and can be asked how it stands", function()
     local process <close> = busy_process()
     helper.in_directory(function(directory)

@@ -66,6 +66,13 @@ end
 -- Only in the log: a person is not told of everything that did not happen.
 Words["not"] = function() end
 
+-- On a busy machine processes come and go by the hundred, and most are nobody's
+-- target: only who asked for some by name or pid wants to know why not.
+local function is_noise(event, args)
+  if event.kind ~= "not" or event.firing.is_target then return false end
+  return not (args.pid or args.name or args.tree)
+end
+
 --- What is called with each thing that happens.
 -- @tparam table args
 -- @tparam table env
@@ -73,6 +80,7 @@ Words["not"] = function() end
 function talk.teller(args, env)
   local as_json <const> = args.json or not env.terminal.err
   return function(event)
+    if is_noise(event, args) then return end
     if as_json then
       env.out:write(json.encode(fields_of(event), ORDER), "\n")
       env.out:flush()

@@ -16,7 +16,7 @@ Engine.__index = Engine
 --- A new engine.
 -- @tparam table opts
 --   `policies` (as `sonde.policy.load` gives them), `tell` (called with every
---   decision: `{ policy, time, pid, start, name, fired, reason }`),
+--   decision: `{ policy, time, pid, start, name, fired, reason, is_target }`),
 --   `is_recorded` (facts of targets may be missing), `clock` (`wall_offset`
 --   nanoseconds from a sample's time to Unix time, `is_local`), `saved` (what
 --   `engine:save` gave), `fails` (called with policy and message when a
@@ -40,7 +40,7 @@ end
 local function say(self, target, rule, time, fired, reason)
   self.tell { policy = rule.policy, time = time, pid = target.facts.pid,
     start = target.facts.start, name = target.facts.name, fired = fired, reason = reason,
-    key = target.key }
+    key = target.key, is_target = rule.instance ~= nil }
 end
 
 -- Calls a part of a policy: it may be its writer's function, or a pattern that

@@ -78,6 +78,7 @@ local function decided(self, decision)
   local known <const> = self.attached[decision.key]
   local firing <const> = { policy = decision.policy, pid = decision.pid, start = decision.start,
     name = decision.name, reason = decision.reason, fired = decision.fired, key = decision.key,
+    is_target = decision.is_target,
     at = (decision.time + self.clock.wall_offset) // SECOND, facts = known and known.facts or {} }
   if not decision.fired then return self.say { kind = "not", firing = firing } end
   self.n_fired = self.n_fired + 1
