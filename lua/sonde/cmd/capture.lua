@@ -5,6 +5,7 @@ local errors <const> = require "sonde.base.errors"
 local json <const> = require "sonde.base.json"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
+local started <const> = require "sonde.cmd.started"
 local term <const> = require "sonde.base.term"
 local units <const> = require "sonde.base.units"
 
@@ -23,10 +24,11 @@ local function names_of(text)
   return names
 end
 
-local function root_of(args)
+local function root_of(args, program)
+  if program then return program.pid end
   if args.pid == nil and args.id then return nil end
   if args.pid == nil then
-    errors.usage("which process? give -p PID or a name", "sonde ps")
+    errors.usage("which process? give -p PID or a name, or a program behind --", "sonde ps")
   end
   local pid <const> = math.tointeger(tonumber(args.pid))
   if pid then return pid end
@@ -132,28 +134,82 @@ end
 
 -- Checkpoints until there is a reason to end.
 local function run(capture, plan, state, args, env)
-  local at = state.began
-  while true do
+  -- A program that we start has done nothing yet.
+  local is_due = state.program ~= nil
+  local at = state.began + (is_due and (args.every or args.duration) or 0)
+  while wait_until(math.min(at, state.deadline or at), capture, state) do
+    if state.deadline and loop.now() >= state.deadline and not is_due then
+      state.why = "the time is over"
+      return
+    end
+    is_due = false
     mark(capture, plan, state, args, env)
     if args.every == nil or state.over:is_set() then return end
     -- Those that were missed are not made up for.
     at = math.max(at + args.every, loop.now())
-    if not wait_until(math.min(at, state.deadline or at), capture, state) then return end
-    if state.deadline and loop.now() >= state.deadline then
-      state.why = "the time is over"
-      return
-    end
   end
 end
 
-local function guarded_run(capture, plan, state, args, env)
-  local release <const> = loop.on_signals({ SIGHUP, SIGINT, SIGTERM }, function()
+local function heed(capture, state, env)
+  local function finish()
     if not state.over:set() then return end
     state.why = "asked to end"
     capture:cancel "the capture was ended"
-  end)
-  local _ <close> = setmetatable({}, { __close = release })
+  end
+  if state.program == nil then return loop.on_signals({ SIGHUP, SIGINT, SIGTERM }, finish) end
+  return started.heed(state.program, {
+    function() env:say "waiting for the program to end; Ctrl-C again ends the capture" end, finish,
+  })
+end
+
+-- Ends the capture and says how it went: whether there is anything of it.
+local function finish_capture(capture, state, args, env)
+  state.show(nil)
+  local done, message, code = capture:close()
+  if not done then env:warn(message, code) end
+  if not args.json then
+    env:say(("%s checkpoint%s in %s: %s"):format(units.count(capture.n),
+      capture.n == 1 and "" or "s", units.duration(loop.now() - state.began), state.why),
+      "sonde captures " .. (args.store or ""))
+  end
+  if state.lost > 0 then
+    env:warn(("%d checkpoints could not be kept"):format(state.lost), "unavailable")
+  end
+  return capture.records > capture.failures
+end
+
+local function guarded_run(capture, plan, state, args, env)
+  local _ <close> = setmetatable({}, { __close = heed(capture, state, env) })
+  if state.program then state.program:go() end
   run(capture, plan, state, args, env)
+  local has_records <const> = finish_capture(capture, state, args, env)
+  local result <const> = state.program and started.wait(state.program) or errors.exit.done
+  return has_records and result or errors.exit.empty
+end
+
+local function check_command(args)
+  if args.command == nil then return end
+  if args.pid or args.id then errors.usage("-- CMD and a process: one of them") end
+  if args.json then
+    errors.usage("--json does not go with -- CMD: what the program writes is there too",
+      "sonde query --json")
+  end
+  if args.every == nil and args.duration == nil then
+    errors.usage("-- CMD: when? --every TIME, or --duration TIME for one checkpoint at its end")
+  end
+end
+
+-- The program that -- CMD names, held until the capture is there. What it writes to
+-- its standard error comes through us, for dumps that are printed there.
+local function start_program(args, state, env)
+  if args.command == nil then return nil end
+  return common.check(require("sonde.process.launch").start(args.command, {
+    stderr = function(text)
+      state.show(nil)
+      env.err:write(text)
+      env.err:flush()
+    end,
+  }))
 end
 
 -- The parameters of every kind as options; a user's file that is no kind has none.
@@ -182,7 +238,7 @@ local function transports_of(args)
   return registry
 end
 
-return common.verb {
+local verb <const> = common.verb {
   name = "capture",
   summary = "keep what the processes of a tree do, checkpoint by checkpoint, in a store",
   arguments = {},
@@ -216,28 +272,37 @@ return common.verb {
   examples = {
     "sonde capture -p 4242 --kind stacks,goprof --every 10s --duration 5m",
     "sonde capture -p Api --kind nettrace --store incident.db",
+    "sonde capture --kind stacks,process_tree --every 5s -- ./server --port 80",
   },
   run = function(args, env)
+    check_command(args)
     local plan <const> = plan_of(args)
+    local state <const> = { over = loop.event(), lost = 0,
+      why = args.every and "the time is over" or "one checkpoint was asked for (--every)",
+      show = term.status(env.err, env.terminal.err and not args.json) }
+    local program <const> = start_program(args, state, env)
+    local _ <close> = program
     local capture <const> = common.check(require("sonde").capture {
-      root = root_of(args), store = args.store, id = args.id, service = args.service,
+      root = root_of(args, program), store = args.store, id = args.id, service = args.service,
       kinds = names_of(args.kind), transports = transports_of(args) })
     if not args.json then env:say(("capture %s of process %d"):format(capture.id, capture.root)) end
-    local state <const> = { over = loop.event(), why = "one checkpoint was asked for (--every)",
-      began = loop.now(), lost = 0, deadline = args.duration and loop.after(args.duration),
-      show = term.status(env.err, env.terminal.err and not args.json) }
-    guarded_run(capture, plan, state, args, env)
-    state.show(nil)
-    local done, message, code = capture:close()
-    if not done then env:warn(message, code) end
-    if not args.json then
-      env:say(("%s checkpoint%s in %s: %s"):format(units.count(capture.n),
-        capture.n == 1 and "" or "s", units.duration(loop.now() - state.began), state.why),
-        "sonde captures " .. (args.store or ""))
-    end
-    if state.lost > 0 then
-      env:warn(("%d checkpoints could not be kept"):format(state.lost), "unavailable")
-    end
-    return capture.records > capture.failures and errors.exit.done or errors.exit.empty
+    state.program, state.began = program, loop.now()
+    -- The one checkpoint of a program is when the time is over, and takes its own.
+    local is_when <const> = program and args.every == nil
+    state.deadline = not is_when and args.duration and loop.after(args.duration) or nil
+    return guarded_run(capture, plan, state, args, env)
   end,
 }
+
+local read_and_run <const> = verb.start
+
+--- Runs the verb.
+-- @tparam {string,...} words
+-- @tparam table env
+-- @treturn ?integer exit status
+function verb.start(words, env)
+  local own <const>, command <const> = started.split(words, "capture")
+  return read_and_run(own, env, command)
+end
+
+return verb

@@ -5,6 +5,7 @@ local errors <const> = require "sonde.base.errors"
 local live <const> = require "sonde.cmd.live"
 local options <const> = require "sonde.base.options"
 local run <const> = require "sonde.cmd.record_run"
+local started <const> = require "sonde.cmd.started"
 
 local SIGINT <const>, SIGTERM <const>, SIGHUP <const> = 2, 15, 1
 
@@ -67,24 +68,16 @@ local function heed_signals(recording, env)
   end)
 end
 
--- Of a program that we started, signals are its own; what a terminal sends it
--- has already. It ends by them or not, and the recording with it. After that
--- come the two steps of every recording.
+-- The program's own first; after that come the two steps of every recording.
 local function pass_signals(launched, recording, env)
-  local core <const> = require "sonde.c.core"
-  local total = 0
-  return require("sonde.base.loop").on_signals({ SIGINT, SIGTERM, SIGHUP }, function(number)
-    total = total + 1
-    if not core.signal_by_kernel(number) then launched:signal(number) end
-    if total == 1 then
-      env:say "waiting for the program to end; Ctrl-C again stops recording it"
-    elseif total == 2 then
+  return started.heed(launched, {
+    function() env:say "waiting for the program to end; Ctrl-C again stops recording it" end,
+    function()
       recording:stop "Ctrl-C"
       env:say(STOPPING)
-    else
-      recording:give_up()
-    end
-  end)
+    end,
+    function() recording:give_up() end,
+  })
 end
 
 local function attach(args, env)
@@ -122,7 +115,6 @@ local function start_program(args, env)
     { assembly = args.assembly })
   if launched == nil then errors.raise { message = message, code = code } end
   local _ <close> = launched
-  local loop <const> = require "sonde.base.loop"
   local want <const> = run.wanted(args)
   local target <const> = await_runtime(launched, args, env)
   args.output = args.output or run.default_output(target.name)
@@ -142,7 +134,7 @@ local function start_program(args, env)
   end
   if not done then env:say(failure.message, failure.hint) end
   if recording.given_up then return errors.exit.given_up end
-  local status <const> = launched:wait(loop.after(FOREVER))
+  local status <const> = started.wait(launched)
   release()
   let_go()
   return status
@@ -154,8 +146,6 @@ local function serve(args, env)
   end
   return require("sonde.cmd.record_listen").run(args, env)
 end
-
-local program_words   -- what stood behind "--" of the command line, if anything
 
 local verb <const> = common.verb {
   name = "record",
@@ -185,7 +175,6 @@ local verb <const> = common.verb {
     "sonde record --listen /tmp/port -o traces --duration 30s   # DOTNET_DiagnosticPorts=/tmp/port",
   },
   run = function(args, env)
-    args.command = program_words
     if args.native or args.system then return require("sonde.cmd.record_native").run(args, env) end
     run.refuse_raw(args)
     require("sonde.cmd.record_tape").check(args)
@@ -196,7 +185,6 @@ local verb <const> = common.verb {
   end,
 }
 
--- What follows "--" is the program's, and is not read here.
 local read_and_run <const> = verb.start
 
 --- The declarations of the verb: for .NET and any process, and for Go programs.
@@ -210,20 +198,12 @@ end
 -- @tparam table env
 -- @treturn ?integer exit status
 function verb.start(words, env)
-  local own, command = words, nil
-  for i, word in ipairs(words) do
-    if word == "--" then
-      own, command = table.move(words, 1, i - 1, 1, {}), table.move(words, i + 1, #words, 1, {})
-      break
-    end
-  end
+  local own <const>, command <const> = started.split(words, "record")
   local is_go, go_words = require("sonde.cmd.go").meant(own)
   if is_go and command == nil then
     return require("sonde.cmd.record_go").start(go_words, env)
   end
-  if command and #command == 0 then errors.usage("-- without a program", "sonde help record") end
-  program_words = command
-  return read_and_run(own, env)
+  return read_and_run(own, env, command)
 end
 
 return verb

@@ -3,12 +3,10 @@
 -- @module sonde.cmd.record_native
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
+local started <const> = require "sonde.cmd.started"
 local units <const> = require "sonde.base.units"
 
 local native = {}
-
--- As long as a program may go on after its recording.
-local FOREVER <const> = 10 * 365 * 24 * 3600 * 1000000000
 
 local SIGINT <const>, SIGTERM <const>, SIGHUP <const> = 2, 15, 1
 
@@ -139,21 +137,17 @@ local function default_output(name)
   return os.date(name:gsub("[^%w._-]", "_") .. "_%Y%m%d_%H%M%S.pb.gz")
 end
 
--- Of a program that we started, signals are its own, first.
-local function heed(sampling, program, number)
-  local core <const> = require "sonde.c.core"
-  if program and not program.was_told then
-    program.was_told = true
-    if not core.signal_by_kernel(number) then program:signal(number) end
-    return
+local function heed(sampling, program)
+  local function stop(number)
+    sampling:stop(number == SIGINT and "Ctrl-C" or "a signal asked for it")
   end
-  sampling:stop(number == SIGINT and "Ctrl-C" or "a signal asked for it")
+  if program then return started.heed(program, { function() end, stop }) end
+  return require("sonde.base.loop").on_signals({ SIGINT, SIGTERM, SIGHUP }, stop)
 end
 
 local function run_to_end(sampling, program, env)
   local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
-  local release <const> = require("sonde.base.loop").on_signals({ SIGINT, SIGTERM, SIGHUP },
-    function(number) heed(sampling, program, number) end)
+  local release <const> = heed(sampling, program)
   if program then program:go() end
   local reason <const> = sampling:run(function(counts)
     show(("%s samples  %s lost"):format(units.count(counts.samples), units.count(counts.lost)))
@@ -202,7 +196,7 @@ function native.run(args, env)
   env:say(("stopped after %s: %s"):format(units.duration(sampling.elapsed_ns),
     REASONS[reason] or reason))
   local status <const> = write(sampling, report, args, env)
-  return program and program:wait(require("sonde.base.loop").after(FOREVER)) or status
+  return program and started.wait(program) or status
 end
 
 return native

@@ -3,6 +3,7 @@
 -- @module sonde.process.launch
 local loop <const> = require "sonde.base.loop"
 local proc <const> = require "sonde.process.proc"
+local standard_error <const> = require "sonde.process.standard_error"
 local uv <const> = require "sonde.base.uv"
 
 local launch = {}
@@ -32,25 +33,39 @@ local function await_stop(self)
   return nil, "it ended before it began", "unavailable"
 end
 
---- Starts a program, with our standard streams as its own; it waits for
--- `Program:go`.
--- @tparam {string,...} words program and arguments
--- @treturn ?Program to be closed; `pid`
--- @treturn ?string message
--- @treturn ?string code
-function launch.start(words)
-  local self <const> = setmetatable({ exit = loop.event(), held = true }, Program)
+local function spawn(self, words)
   local handle, pid, name = uv.spawn("/bin/sh", {
-    args = { "-c", HELD, "sh", table.unpack(words) }, stdio = { 0, 1, 2 },
+    args = { "-c", HELD, "sh", table.unpack(words) },
+    stdio = { 0, 1, self.stderr and self.stderr.write_fd or 2 },
   }, loop.guard(function(code, signal)
     self.exit:set(signal ~= 0 and 128 + signal or code)
   end))
   if handle == nil then
+    self:close()
     return nil, ("cannot run %s: %s"):format(words[1], (pid:gsub("^%u+: ", ""))),
       name == "EACCES" and "permission" or "unavailable"
   end
-  self.handle, self.pid = handle, pid
-  local stopped, message, code = await_stop(self)
+  self.handle, self.pid, self.held = handle, pid, true
+  if self.stderr then self.stderr:begin() end
+  return await_stop(self)
+end
+
+--- Starts a program, with our standard streams as its own; it waits for
+-- `Program:go`.
+-- @tparam {string,...} words program and arguments
+-- @tparam ?table opts `stderr`: a function that gets what it writes to its standard
+--   error, which then comes to us, so that a dump of SIGQUIT can be read
+-- @treturn ?Program to be closed; `pid`
+-- @treturn ?string message
+-- @treturn ?string code
+function launch.start(words, opts)
+  local self <const> = setmetatable({ exit = loop.event() }, Program)
+  local stopped, message, code
+  if opts and opts.stderr then
+    self.stderr, message, code = standard_error.open(opts.stderr)
+    if self.stderr == nil then return nil, message, code end
+  end
+  stopped, message, code = spawn(self, words)
   if stopped then return self end
   return nil, message, code
 end
@@ -78,9 +93,11 @@ function Program:wait(deadline)
   return nil, status, code
 end
 
---- Leaves it to itself; one that never began is ended.
+--- Leaves it to itself, but for what it writes to a standard error of ours; one
+-- that never began is ended.
 function Program:close()
   if self.held then self:signal(SIGKILL) end
+  if self.stderr then self.stderr:close() end
   if self.handle then loop.close(self.handle) end
   self.handle = nil
 end
