@@ -33,7 +33,8 @@ local function put_captures(store, list, out)
   end
   out:write(("%s: %s capture%s, %s checkpoint%s, %s records of %s\n"):format(
     text.printable(store.name), units.count(#list), #list == 1 and "" or "s",
-    units.count(checkpoints), checkpoints == 1 and "" or "s", units.count(records), table.concat(store:kinds(), " ")))
+    units.count(checkpoints), checkpoints == 1 and "" or "s", units.count(records),
+    table.concat(store:kinds(), " ")))
   local last <const> = table.move(list, math.max(1, #list - LISTED + 1), #list, 1, {})
   captures.write_table(last, out)
 end
