@@ -34,7 +34,7 @@ end)
 describe("the report top", function()
   it("gives flat and cum as plain rows", function()
     local rows <const> = profiles.program():top { type = "samples" }
-    assert.same({ schema = 1, name = "Json.skip", flat = 30, cum = 30, unit = "count" }, rows[1])
+    assert.same({ name = "Json.skip", flat = 30, cum = 30, unit = "count" }, rows[1])
     assert.equal(7, #rows)
     local by_name = {}
     for _, row in ipairs(rows) do by_name[row.name] = row end

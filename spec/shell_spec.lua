@@ -260,6 +260,26 @@ describe("Lua in the shell", function()
   end)
 end)
 
+describe("rows in the shell", function()
+  it("of every table that is shown can be filtered and sorted", function()
+    local shell <const> = new_shell(TRACE)
+    assert.equal("nil\n", (shell.ask "it"))
+    assert.equal(report("top", { n = 5 }), (shell.ask "top5"))
+    assert.matches("^name +flat +cum\nTargets%.Cpu%.Burn%.Alpha%(int%) +5%.42s +5%.42s\n$",
+      (shell.ask 'it:where{ name = "Alpha" }'))
+    assert.equal("1\n", (shell.ask "#it"))
+    assert.equal((helper.sonde("report", "threads", TRACE)), (shell.ask "threads"))
+    assert.matches("^ *id[^\n]*\n23577[^\n]*\n$",
+      (shell.ask "it:where{ managed = '>0', wall_ns = '2s..5s' }"))
+    shell.ask "profile:types()"
+    assert.equal("samples\n", (shell.ask "it:where{ unit = 'count' }[1].type"))
+    shell.ask "providers"
+    assert.equal("no rows\n", (shell.ask "it:where{ count = '<0' }"))
+    assert.matches("^sonde: no field 'cuont' .*did you mean 'count'",
+      select(3, shell.ask("providers", "it:sort '-cuont'")))
+  end)
+end)
+
 describe("two inputs", function()
   it("are before and after, and their difference", function()
     local shell <const> = new_shell(BEFORE, AFTER)

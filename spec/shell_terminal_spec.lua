@@ -123,7 +123,8 @@ describe("a saved session", function()
       'peek "Burn.Alpha(?= ?)"', ":", "threads", "if b then return 'early' end",
       "trace:threads()", "use profile:ignore('System')", "top2",
       "use profile:focus('Targets')", "top1", "undo", "top2", "undo", "rows=1", "top",
-      "profile:info().duration_ns", "profile == whole" }, TRACE)
+      "profile:info().duration_ns", "profile == whole", "threads",
+      "it:where{ wall_ns = '>5s' }:sort '-wall_ns'", "it:sum 'wall_ns'" }, TRACE)
   end)
 
   it("gives them for two inputs", function()

@@ -6,8 +6,8 @@ local core <const> = require "sonde.c.core"
 local nodes <const> = require "sonde.report.nodes"
 local options <const> = require "sonde.base.options"
 local reports <const> = require "sonde.report"
+local rows_of <const> = require("sonde.base.rows").of
 local scope <const> = require "sonde.report.scope"
-local sink <const> = require "sonde.report.sink"
 local units <const> = require "sonde.base.units"
 
 local diff = {}
@@ -189,7 +189,7 @@ end
 
 --- The rows: what each function had before and has after.
 -- @tparam ?table opts `by`, `label` (as in top), `cum` (values with callees)
--- @treturn {table,...} `{ name, before, after, change, relative, unit }`, the
+-- @treturn Rows `{ name, before, after, change, relative, unit }`, the
 --   largest change first; `relative` is a percentage of before, or "new" or
 --   "gone" where one side is 0. When scaled by total, values are percentages
 --   of each side's total and `unit` is "percent"; by time, they are per second.
@@ -208,22 +208,14 @@ function Diff:rows(opts)
     end
   end
   table.sort(rows, by_change)
-  return rows
+  return rows_of(rows)
 end
 
 --- The rows, as a listing that prints as the report `diff` prints it.
 -- @tparam ?table opts options of the report `diff`
--- @treturn {table,...} as `Diff:rows`
+-- @treturn Rows as `Diff:rows`
 function Diff:top(opts)
-  local module <const> = reports.get("diff")
-  opts = options.check(module.options, opts, "diff:top")
-  local list = {}
-  for row in module.rows(self, opts) do list[#list + 1] = row end
-  return setmetatable(list, { __tostring = function()
-    local out <const> = sink.collector()
-    module.write(self, opts, out)
-    return out:text()
-  end })
+  return reports.rows(self, "diff", "diff", opts, "diff:top")
 end
 
 --- After minus before as a profile: what went away is negative. It has all

@@ -5,6 +5,7 @@
 --
 -- @module sonde.doctor
 local errors <const> = require "sonde.base.errors"
+local rows_of <const> = require("sonde.base.rows").of
 
 local doctor = {}
 
@@ -34,7 +35,7 @@ end
 
 --- Looks at the machine, or at one process.
 -- @tparam ?integer pid
--- @treturn {table,...} each `about` (`machine process`), `name`, `status` (`OK
+-- @treturn Rows each `about` (`machine process`), `name`, `status` (`OK
 --   WARN FAIL`: WARN is what only some verbs miss), `detail`, `fix` (nil when
 --   there is nothing to do)
 function doctor.check(pid)
@@ -44,7 +45,7 @@ function doctor.check(pid)
   else
     run_all(require "sonde.doctor.process", "process", rows, { pid = pid })
   end
-  return rows
+  return rows_of(rows)
 end
 
 --- The worst status of some rows.

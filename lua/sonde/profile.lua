@@ -9,7 +9,6 @@ local diff <const> = require "sonde.diff"
 local filter <const> = require "sonde.filter"
 local options <const> = require "sonde.base.options"
 local reports <const> = require "sonde.report"
-local sink <const> = require "sonde.report.sink"
 local text <const> = require "sonde.base.text"
 
 local profile = {}
@@ -215,32 +214,23 @@ function Profile:mine(own)
   return self:where { mine = true, own = own }
 end
 
--- A list of rows that prints as the report prints it: `print(p:top())`.
-local function listing(self, module, opts)
-  local shown, message, code = self:interesting()
-  if shown == nil then return nil, message, code end
-  self = shown
-  local rows
-  rows, message, code = module.rows(self, opts)
-  if rows == nil then return nil, message, code end
-  local list = {}
-  for row in rows do list[#list + 1] = row end
-  return setmetatable(list, { __tostring = function()
-    local out <const> = sink.collector()
-    local done, why = module.write(self, opts, out)
-    return done and out:text() or why
-  end })
+local function ask(self, name, opts)
+  return reports.rows(self, "profile", name, opts, "profile:" .. name)
 end
 
-local function ask(self, name, opts)
-  local module <const> = reports.get(name)
-  opts = options.check(module.options, opts, "profile:" .. name)
-  return listing(self, module, opts)
+--- The rows of any report that has some: `profile:rows "tags"`.
+-- @tparam string name the report's
+-- @tparam ?table opts its options
+-- @treturn ?Rows they print as the report does
+-- @treturn ?string message
+-- @treturn ?string code
+function Profile:rows(name, opts)
+  return reports.rows(self, "profile", name, opts, "profile:rows")
 end
 
 --- The functions with the largest values.
 -- @tparam ?table opts `n type by cum unit relative`, as the report `top`
--- @treturn ?{table,...} rows `{ name, flat, cum, unit }`; prints as a table
+-- @treturn ?Rows `{ name, flat, cum, unit }`; prints as a table
 -- @treturn ?string message
 -- @treturn ?string code `no_samples` when there are none
 function Profile:top(opts)
@@ -249,7 +239,7 @@ end
 
 --- Every function between its callers and its callees.
 -- @tparam ?table opts `n by cum type unit relative`, as the report `tree`
--- @treturn ?{table,...} rows `{ name, flat, cum, unit, callers, callees }`
+-- @treturn ?Rows `{ name, flat, cum, unit, callers, callees }`
 -- @treturn ?string message
 -- @treturn ?string code
 function Profile:tree(opts)
@@ -258,7 +248,7 @@ end
 
 --- The calls as a tree, in preorder.
 -- @tparam ?table opts `min depth inverted type unit relative`
--- @treturn ?{table,...} rows `{ depth, name, self, total, unit }`
+-- @treturn ?Rows `{ depth, name, self, total, unit }`
 -- @treturn ?string message
 -- @treturn ?string code
 function Profile:calls(opts)
@@ -268,7 +258,7 @@ end
 --- Functions between their callers and their callees.
 -- @tparam string|table pattern regular expression, or the options of the
 --   report `peek`
--- @treturn ?{table,...} rows `{ name, flat, cum, unit, callers, callees }`
+-- @treturn ?Rows `{ name, flat, cum, unit, callers, callees }`
 -- @treturn ?string message
 -- @treturn ?string code
 function Profile:peek(pattern)

@@ -14,6 +14,7 @@ function shell.show(...)
   if values.n > 2 and values[1] == nil and type(values[2]) == "string" then
     io.stderr:write("sonde: ", require("sonde.base.text").printable(values[2]), "\n")
   elseif values.n > 0 then
+    require("sonde.base.rows").adopt(values[1])
     io.stdout:write((require("sonde.shell.show").all(values)), "\n")
   end
   return ...

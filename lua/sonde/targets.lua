@@ -6,6 +6,7 @@ local ipc <const> = require "sonde.dotnet.ipc"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
 local proc <const> = require "sonde.process.proc"
+local rows_of <const> = require("sonde.base.rows").of
 local target <const> = require "sonde.dotnet.target"
 
 local targets = {}
@@ -183,7 +184,7 @@ end
 --- Lists processes that can be looked into, and those that could be but for
 -- the reason given.
 -- @tparam ?table opts `all`: every process
--- @treturn {table,...} rows in order of pid: `pid start_time` (ticks since
+-- @treturn Rows in order of pid: `pid start_time` (ticks since
 --   boot) `started_at` (Unix time) `uid user runtime version name
 --   process_name command_line container architecture suspended`, of Go programs
 --   `module` and `sources` (addresses: `pprof gops`), `can` (list
@@ -194,7 +195,7 @@ function targets.list(opts)
   local rows, waiting = collect(opts)
   ask_all(waiting)
   for _, row in ipairs(rows) do finish(row) end
-  return rows
+  return rows_of(rows)
 end
 
 local function names_of(row)

@@ -8,6 +8,7 @@ local core <const> = require "sonde.c.core"
 local errors <const> = require "sonde.base.errors"
 local fields <const> = require "sonde.capture.fields"
 local over_time <const> = require "sonde.capture.over_time"
+local rows_of <const> = require("sonde.base.rows").of
 
 local answers = {}
 
@@ -362,13 +363,49 @@ local function checkpoints(self, q)
     row.parts, row.records = row.parts + 1, row.records + part.records
     if part.error then row.errors = row.errors + 1 end
   end
-  return list
+  return rows_of(list)
+end
+
+local MOST_FOUND <const> = 1000
+
+--- Records of a window as rows.
+-- @function Store:find
+-- @tparam ?table opts as for `records`; without `limit` the first 1000
+-- @treturn ?Rows see `sonde.base.rows`
+-- @treturn ?string message; beside rows it says that there are more
+-- @treturn ?string code
+-- @treturn ?string hint
+local function find(self, opts)
+  opts = asking.copy(opts)
+  local most <const> = opts.limit or MOST_FOUND
+  if opts.kind then opts.limit = most + 1 end
+  local following, message, code, hint = records(self, opts)
+  if following == nil then return nil, message, code, hint end
+  local list, more = {}, nil
+  for record in following do
+    if #list == most then
+      more = ("there are more than %d: limit = N shows others"):format(most)
+      break
+    end
+    list[#list + 1] = record
+  end
+  return rows_of(list), more
+end
+
+-- Lists of records as rows; a failure as it is.
+local function as_rows(method)
+  return function(...)
+    local list <const>, message <const>, code <const>, hint <const> = method(...)
+    if type(list) ~= "table" then return list, message, code, hint end
+    return rows_of(list), message, code, hint
+  end
 end
 
 -- Methods whose failures of the world are results.
 local METHODS <const> = {
-  records = records, profile = profile, groups = groups, payloads = payloads,
-  trend = over_time.trend, growth = over_time.growth, diff = over_time.diff,
+  records = records, find = find, profile = profile, groups = as_rows(groups),
+  payloads = payloads, trend = as_rows(over_time.trend), growth = as_rows(over_time.growth),
+  diff = over_time.diff,
 }
 
 --- Gives a class of stores these methods.

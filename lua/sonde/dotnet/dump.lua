@@ -9,6 +9,7 @@
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
 local proc <const> = require "sonde.process.proc"
+local rows_of <const> = require("sonde.base.rows").of
 
 local dump = {}
 
@@ -99,7 +100,7 @@ function dump.take(target, given)
     if #threads > 0 then
       add_names(threads, target.pid)
       return setmetatable({ pid = target.pid, name = target.name, taken_at = os.time(),
-        threads = threads }, Dump)
+        threads = rows_of(threads) }, Dump)
     end
   end
   return nil, ("process %s ran no managed code while it was looked at"):format(target.pid or "?"),
@@ -126,7 +127,7 @@ local function key_of(thread)
 end
 
 --- The threads grouped by equal stack, the largest group first.
--- @treturn {table,...} each `frames` and `threads`
+-- @treturn Rows each `frames` and `threads`
 function Dump:groups()
   local groups, at = {}, {}
   for _, thread in ipairs(self.threads) do
@@ -141,7 +142,7 @@ function Dump:groups()
     if #a.threads ~= #b.threads then return #a.threads > #b.threads end
     return a.order < b.order
   end)
-  return groups
+  return rows_of(groups)
 end
 
 --- The stacks as a profile that counts threads, for any report.

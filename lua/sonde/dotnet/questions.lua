@@ -2,6 +2,8 @@
 -- Trace, which takes them from here: `core` is the userdata of `core.trace`,
 -- `lists` a table of the object's own.
 -- @module sonde.dotnet.questions
+local rows_of <const> = require("sonde.base.rows").of
+
 local Trace = {}
 
 --- Facts of the stream's head: `version clock_frequency sync_ticks pointer_size
@@ -14,35 +16,35 @@ function Trace:info() return self.core:info() end
 function Trace:counts() return self.core:counts() end
 
 --- What could not be read or is doubtful: `severity offset text`.
--- @treturn {table,...}
-function Trace:problems() return self.core:problems() end
+-- @treturn Rows
+function Trace:problems() return rows_of(self.core:problems()) end
 
 --- Where events were lost: `thread process count from_ns to_ns`.
--- @treturn {table,...}
-function Trace:losses() return self.core:losses() end
+-- @treturn Rows
+function Trace:losses() return rows_of(self.core:losses()) end
 
 --- The threads: `id name process process_name samples managed wall_ns events
 -- lost`.
--- @treturn {table,...}
-function Trace:threads() return self.core:threads() end
+-- @treturn Rows
+function Trace:threads() return rows_of(self.core:threads()) end
 
 --- The processes of a machine-wide trace: `id name inner_id from_ns to_ns`.
--- @treturn {table,...}
-function Trace:processes() return self.core:processes() end
+-- @treturn Rows
+function Trace:processes() return rows_of(self.core:processes()) end
 
 --- The types of events: `provider name id version level keywords count bytes
 -- described`.
--- @treturn {table,...}
-function Trace:types() return self.core:types() end
+-- @treturn Rows
+function Trace:types() return rows_of(self.core:types()) end
 
 --- The method bodies: `start size namespace name signature method_id module_id
 -- assembly tier rejit loaded_ns unloaded_ns`.
--- @treturn {table,...}
-function Trace:methods() return self.core:methods() end
+-- @treturn Rows
+function Trace:methods() return rows_of(self.core:methods()) end
 
 --- The modules: `id assembly_id il_path native_path flags`.
--- @treturn {table,...}
-function Trace:modules() return self.core:modules() end
+-- @treturn Rows
+function Trace:modules() return rows_of(self.core:modules()) end
 
 --- The full names of the assemblies by their ids.
 -- @treturn table
@@ -70,6 +72,8 @@ local function once(self, name)
   local known = self.lists[name]
   if known == nil then
     known = self.core[name](self.core)
+    -- Sums are no records.
+    if name ~= "gc_sums" then rows_of(known) end
     self.lists[name] = known
   end
   return known
@@ -77,12 +81,12 @@ end
 
 --- The garbage collections: `number generation reason type start_ns end_ns
 -- pause_ns pauses heap_bytes`. Everybody gets the same list: do not change it.
--- @treturn {table,...}
+-- @treturn Rows
 function Trace:gcs() return once(self, "gcs") end
 
 --- The pauses that collections caused: `start_ns end_ns gc thread`. Everybody
 -- gets the same list: do not change it.
--- @treturn {table,...}
+-- @treturn Rows
 function Trace:pauses() return once(self, "pauses") end
 
 --- Sums over all collections, which cost the same for any number of them: a list of
@@ -93,12 +97,12 @@ function Trace:gc_sums() return once(self, "gc_sums") end
 
 --- Pauses for a picture: those that begin in the same piece of time are one.
 -- @tparam integer most about how many there may be
--- @treturn {table,...} each `start_ns` (of the first), `pause_ns` (the sum), `n`
-function Trace:pause_marks(most) return self.core:pause_marks(most) end
+-- @treturn Rows each `start_ns` (of the first), `pause_ns` (the sum), `n`
+function Trace:pause_marks(most) return rows_of(self.core:pause_marks(most)) end
 
 --- How the thread pool changed the number of its threads: `time_ns threads
 -- reason` (the runtime's number).
--- @treturn {table,...}
+-- @treturn Rows
 function Trace:adjustments() return once(self, "adjustments") end
 
 --- The heap after the last collection; nil when unknown.
@@ -106,8 +110,8 @@ function Trace:adjustments() return once(self, "adjustments") end
 function Trace:heap() return self.core:heap() end
 
 --- The exceptions by type: `type count message hresult first_ns last_ns`.
--- @treturn {table,...}
-function Trace:exceptions() return self.core:exceptions() end
+-- @treturn Rows
+function Trace:exceptions() return rows_of(self.core:exceptions()) end
 
 --- Waits for contended locks: `count reported_ns between_ns longest_ns`.
 -- @treturn table
@@ -115,15 +119,15 @@ function Trace:contention() return self.core:contention() end
 
 --- The methods compiled while the trace ran: `namespace name signature time_ns
 -- il_size native_size tier started finished first_ns`.
--- @treturn {table,...}
-function Trace:jits() return self.core:jits() end
+-- @treturn Rows
+function Trace:jits() return rows_of(self.core:jits()) end
 
 --- How the sampler worked: `passes period_ns gaps`.
 -- @treturn table
 function Trace:sampling() return self.core:sampling() end
 
 --- What is wrong with the trace, the gravest first.
--- @treturn {table,...} each `severity text` and perhaps `try`
-function Trace:advice() return require("sonde.dotnet.advice").list(self) end
+-- @treturn Rows each `severity text` and perhaps `try`
+function Trace:advice() return rows_of(require("sonde.dotnet.advice").list(self)) end
 
 return Trace

@@ -11,6 +11,7 @@
 -- docs/findings.md tells how to write one.
 -- @module sonde.finding
 local errors <const> = require "sonde.base.errors"
+local rows_of <const> = require("sonde.base.rows").of
 local settings <const> = require "sonde.base.settings"
 local evidence <const> = require "sonde.finding.evidence"
 
@@ -110,7 +111,7 @@ end
 -- @param object Trace, Profile or Store of captures
 -- @tparam ?table opts `name` (of the input, for commands), `directory` (of the
 --   user's rules; false for none)
--- @treturn {table,...} each `name` (of the rule), `title`, `severity` (high,
+-- @treturn Rows each `name` (of the rule), `title`, `severity` (high,
 --   medium, low), `certainty` (certain, likely, hint), `figure` (`value`, `unit`,
 --   `text`), `detail`, `command`, and perhaps `view` and `focus` (the view of the
 --   trace and the function that show it)
@@ -127,7 +128,7 @@ function finding.all(object, opts)
     if problem then problems[#problems + 1] = problem end
   end
   sort(list)
-  return list, problems
+  return rows_of(list), problems
 end
 
 return finding

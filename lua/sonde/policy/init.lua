@@ -20,6 +20,7 @@ local check <const> = require "sonde.policy.check"
 local core <const> = require "sonde.c.core"
 local limits <const> = require "sonde.policy.limits"
 local options <const> = require "sonde.base.options"
+local rows_of <const> = require("sonde.base.rows").of
 local settings <const> = require "sonde.base.settings"
 local targets <const> = require "sonde.policy.targets"
 local trigger <const> = require "sonde.policy.trigger"
@@ -256,7 +257,7 @@ end
 
 --- The policies that can be named, the user's own last.
 -- @tparam ?table opts `getenv`
--- @treturn {table,...} `{ name, summary, path, problem }`
+-- @treturn Rows `name summary path problem`
 function policy.list(opts)
   local getenv <const> = opts and opts.getenv
   local list, seen = {}, {}
@@ -271,7 +272,7 @@ function policy.list(opts)
       seen[name] = true
     end
   end
-  return list
+  return rows_of(list)
 end
 
 return policy

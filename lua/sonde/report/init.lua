@@ -4,6 +4,7 @@
 -- @module sonde.report
 local files <const> = require "sonde.base.files"
 local options <const> = require "sonde.base.options"
+local rows_of <const> = require("sonde.base.rows").of
 local sink <const> = require "sonde.report.sink"
 
 local reports = {}
@@ -197,6 +198,46 @@ function reports.render(object, kind, format, opts, where)
   local done, message, code = reports.write(object, kind, given, where)
   if not done then return nil, message, code end
   return out:text()
+end
+
+local function collected(following)
+  local list = {}
+  for row in following do
+    row.schema = nil
+    list[#list + 1] = row
+  end
+  return list
+end
+
+--- The rows of a report, which print as the report prints them.
+-- @param object
+-- @tparam string kind as of `render`
+-- @tparam string name the report's
+-- @tparam ?table given its options
+-- @tparam string where for messages
+-- @treturn ?Rows see `sonde.base.rows`
+-- @treturn ?string message
+-- @treturn ?string code `unavailable` for a report that has no rows
+function reports.rows(object, kind, name, given, where)
+  local module, message, code = reports.get(name)
+  if module == nil then return nil, message, code end
+  local opts <const> = options.check(module.options, given, where)
+  local write
+  write, message, code = writer_for(module, kind, opts)
+  if write == nil then return nil, message, code end
+  if module.rows == nil then
+    return nil, ("the report '%s' has no rows"):format(name), "unavailable"
+  end
+  object, message, code = reports.shown(object, kind, module)
+  if object == nil then return nil, message, code end
+  local following
+  following, message, code = module.rows(object, opts)
+  if following == nil then return nil, message, code end
+  return rows_of(collected(following), function()
+    local out <const> = sink.collector()
+    local done, why = write(object, opts, out)
+    return done and out:text() or why
+  end)
 end
 
 return reports

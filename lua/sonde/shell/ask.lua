@@ -85,10 +85,22 @@ local function rendering(module, object, kind, opts)
     given == "" and "{}" or given))
 end
 
+-- Reports whose rows are not what people take them for: samples one by one, the
+-- one object of inspect.
+local NO_ROWS <const> = { traces = true, inspect = true }
+
 local function showing(module, object, kind, opts)
   local method <const> = METHODS[kind] and METHODS[kind][module.name]
-  if method == nil then return rendering(module, object, kind, opts) end
-  return code.call(("%s:%s"):format(object, method), opts)
+  if method then return code.call(("%s:%s"):format(object, method), opts) end
+  if module.rows == nil or NO_ROWS[module.name] then
+    return rendering(module, object, kind, opts)
+  end
+  local given <const> = code.options(opts)
+  if kind == "profile" then
+    return ("%s:rows(%q%s)"):format(object, module.name, given == "" and "" or ", " .. given)
+  end
+  return library_call("rows", object, kind, ("%q, %s"):format(module.name,
+    given == "" and "{}" or given))
 end
 
 -- Formats that only a program can read.

@@ -116,11 +116,11 @@ local function call_of(entry, show)
 end
 
 local KEEP <const> = [[
-local _, __
+local _, __, it
 local function keep(...)
   show(...)
   if (...) ~= nil then
-    _, __ = (...), _
+    _, __, it = (...), _, (...)
   end
 end]]
 
@@ -170,6 +170,7 @@ end
 function script.text(session, about)
   local log <const>, sources <const> = session.log, all_sources(session.log)
   local keeps <const> = code.uses(sources, "_") or code.uses(sources, "__")
+    or code.uses(sources, "it")
   local lines <const> = head(session.inputs, {
     limit = about.limit, pipes = code.uses(sources, "pipe"), redactor = about.redactor,
   })

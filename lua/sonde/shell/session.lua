@@ -4,6 +4,7 @@
 local code <const> = require "sonde.shell.code"
 local core <const> = require "sonde.c.core"
 local errors <const> = require "sonde.base.errors"
+local rows <const> = require "sonde.base.rows"
 local scope <const> = require "sonde.report.scope"
 local settings <const> = require "sonde.shell.settings"
 local sonde <const> = require "sonde"
@@ -349,7 +350,7 @@ end
 -- @tparam string name
 -- @treturn boolean
 function Session:knows(name)
-  return rawget(self.env, name) ~= nil or getter_of(self, name) ~= nil
+  return name == "it" or rawget(self.env, name) ~= nil or getter_of(self, name) ~= nil
     or self.globals[name] ~= nil or _G[name] ~= nil
 end
 
@@ -371,11 +372,12 @@ local function raise_failure(values, hint)
   errors.raise { message = values[2], code = why, hint = values[4] or hint }
 end
 
--- `_` is the last value, `__` the one before.
+-- `_` and `it` are the last value, `__` is the one before.
 local function keep_value(env, value)
   if value == nil then return end
   rawset(env, "__", rawget(env, "_"))
   rawset(env, "_", value)
+  rawset(env, "it", value)
 end
 
 --- Runs Lua and remembers that it did, for `save`.
@@ -390,7 +392,7 @@ function Session:evaluate(source, how)
   local definitions <const> = self:definitions()
   local values <const> = table.pack(chunk())
   if is_expression then raise_failure(values, how.hint) end
-  if is_expression and not how.quiet then keep_value(self.env, values[1]) end
+  if is_expression and not how.quiet then keep_value(self.env, rows.adopt(values[1])) end
   self.log[#self.log + 1] = {
     source = source, line = how.line, definitions = definitions,
     form = how.quiet and "quiet" or is_expression and "expression" or "statement",

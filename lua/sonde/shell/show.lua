@@ -3,6 +3,7 @@
 -- @module sonde.shell.show
 local fit <const> = require "sonde.shell.fit"
 local layout <const> = require "sonde.base.table"
+local records <const> = require "sonde.base.rows"
 local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
 
@@ -22,6 +23,10 @@ local FIRST <const> = { "number", "depth", "id", "name", "type", "namespace", "s
   "change", "count" }
 local rank <const> = {}
 for i, name in ipairs(FIRST) do rank[name] = i end
+
+-- Values that are in the unit of their record.
+local OF_UNIT <const> = { flat = true, cum = true, self = true, total = true, value = true,
+  before = true, after = true, change = true }
 
 -- Integers that people read in hexadecimal.
 local HEXADECIMAL <const> = { address = true, ip = true, method_id = true, module_id = true,
@@ -72,6 +77,7 @@ end
 -- A value inside a table: on one line.
 function nested(value, depth, key)
   if type(value) == "string" then return ('"%s"'):format(text.printable(value)) end
+  if records.is(value) then return ("{ %d rows }"):format(#value) end
   if type(value) ~= "table" or speaks(value) then return scalar(value, key) end
   if next(value) == nil then return "{}" end
   if depth <= 0 then return #value > 0 and ("{ %d values }"):format(#value) or "{ … }" end
@@ -122,8 +128,12 @@ local function columns_of(list, n)
   return keys, numeric
 end
 
-local function cell(value, key, most)
+local function cell(value, key, most, record)
   if value == nil then return "" end
+  local unit <const> = record and OF_UNIT[key] and record.unit
+  if type(unit) == "string" and math.type(value) == "integer" then
+    return units.value(value, unit)
+  end
   local words <const> = type(value) == "table" and not speaks(value) and nested(value, 1)
     or scalar(value, key)
   return text.cut_middle(text.utf8(words), most)
@@ -134,9 +144,21 @@ local function more_line(n, shown)
   return ("… and %s more of %s"):format(units.count(n - shown), units.count(n))
 end
 
+-- The unit needs no column of its own where all values are shown with it.
+local function without_unit(keys)
+  local shown = false
+  for _, key in ipairs(keys) do
+    shown = shown or OF_UNIT[key] or type(key) == "string" and key:find("_ns$") ~= nil
+  end
+  for i, key in ipairs(keys) do
+    if shown and key == "unit" then return table.remove(keys, i) end
+  end
+end
+
 local function table_lines(list, width)
   local n <const> = math.min(#list, MAX_ROWS)
   local keys, numeric = columns_of(list, n)
+  without_unit(keys)
   local columns, rows = {}, {}
   for i, key in ipairs(keys) do
     columns[i] = { title = scalar(key), right = numeric[key], expendable = HEXADECIMAL[key] }
@@ -144,7 +166,7 @@ local function table_lines(list, width)
   for i = 1, n do
     local row = {}
     for j, key in ipairs(keys) do
-      row[j] = cell(list[i][key], key, j == #keys and MAX_LINE or MAX_CELL)
+      row[j] = cell(list[i][key], key, j == #keys and MAX_LINE or MAX_CELL, list[i])
     end
     rows[i] = row
   end
@@ -187,7 +209,7 @@ local function map_lines(map)
 end
 
 local function of_table(value, width)
-  if next(value) == nil then return "{}" end
+  if next(value) == nil then return records.is(value) and "no rows" or "{}" end
   local lines, has_titles
   if #value == 0 then lines = map_lines(value)
   elseif are_records(value) then lines, has_titles = table_lines(value, width)
@@ -202,7 +224,11 @@ end
 -- @treturn ?boolean whether its first line holds the titles of a table
 function show.text(value, width)
   if type(value) == "string" then return (lines_of(value):gsub("\n$", "")) end
-  if type(value) == "table" and not speaks(value) then return of_table(value, width) end
+  local words <const> = records.is(value) and records.text(value)
+  if words then return (lines_of(words):gsub("\n$", "")) end
+  if type(value) == "table" and (records.is(value) or not speaks(value)) then
+    return of_table(value, width)
+  end
   return (lines_of(tostring(value)):gsub("\n$", ""))
 end
 

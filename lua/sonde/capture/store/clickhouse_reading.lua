@@ -7,6 +7,7 @@ local fields <const> = require "sonde.capture.fields"
 local files <const> = require "sonde.base.files"
 local pattern <const> = require "sonde.base.pattern"
 local query <const> = require "sonde.capture.query"
+local rows_of <const> = require("sonde.base.rows").of
 local tsv <const> = require "sonde.capture.store.tsv"
 
 local reading = {}
@@ -449,7 +450,7 @@ function Reading:tally(q, by)
 end
 
 --- The captures in the store.
--- @treturn {table,...} as of the store in SQLite
+-- @treturn Rows as of the store in SQLite
 function Reading:captures()
   local by_id, list = {}, {}
   local function of(id)
@@ -478,7 +479,7 @@ function Reading:captures()
     if x ~= y then return x < y end
     return a.id < b.id
   end)
-  return list
+  return rows_of(list)
 end
 
 --- Gives a class of stores these methods.

@@ -9,6 +9,7 @@ local fields <const> = require "sonde.capture.fields"
 local files <const> = require "sonde.base.files"
 local pattern <const> = require "sonde.base.pattern"
 local query <const> = require "sonde.capture.query"
+local rows_of <const> = require("sonde.base.rows").of
 local schema <const> = require "sonde.capture.store.schema"
 local select <const> = require "sonde.capture.store.select"
 
@@ -381,7 +382,7 @@ function Reading:tally(q, by)
 end
 
 --- The captures in the store.
--- @treturn {table,...} `id root_pid root_key host service started_at ended_at kinds
+-- @treturn Rows `id root_pid root_key host service started_at ended_at kinds
 --   params checkpoints records first last`
 function Reading:captures()
   local list = {}
@@ -403,7 +404,7 @@ function Reading:captures()
       params = params and dkjson.decode(params, 1, nil), checkpoints = checkpoints,
       records = math.tointeger(records) }
   end
-  return list
+  return rows_of(list)
 end
 
 --- Gives a class of stores these methods.
