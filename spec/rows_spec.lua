@@ -19,7 +19,8 @@ describe("rows", function()
     local list <const> = sample()
     for _, case in ipairs {
       { { name = "ml$" }, "Html Xml" }, { { name = { "^J", "^X" } }, "Json Xml" },
-      { { name = "(?i)json" }, "Json" }, { { flat = 20 }, "Xml" }, { { flat = { 5, 50 } }, "Json Html" },
+      { { name = "(?i)json" }, "Json" }, { { flat = 20 }, "Xml" },
+      { { flat = { 5, 50 } }, "Json Html" },
       { { flat = ">5" }, "Html Xml" }, { { flat = ">= 20ms" }, "Html Xml" },
       { { flat = "~=20" }, "Json Html" }, { { flat = "..20" }, "Json Xml" },
       { { flat = "6ms..1s" }, "Html Xml" }, { { flat = { min = 6, max = 20 } }, "Xml" },
