@@ -1,6 +1,7 @@
 -- Sampling of running processes by the kernel.
 local helper <const> = require "spec.support.helper"
 local dotnet <const> = require "spec.support.dotnet"
+local loop <const> = require "sonde.base.loop"
 local programs <const> = require "spec.support.native"
 local sample <const> = require "sonde.probe.sample"
 local sonde <const> = require "sonde"
@@ -42,6 +43,21 @@ local function share(profile, name)
   return hits * 100 / total, total
 end
 
+-- Each sample with the set of what a pattern takes out of its frames' names.
+local function named_stacks(profile, pattern)
+  local frames <const> = profile:frames()
+  local each <const>, state, first = profile:samples()
+  return function(...)
+    local stack, values = each(...)
+    if stack == nil then return nil end
+    local names = {}
+    for _, frame in ipairs(stack) do
+      names[frames.name[frame]:match(pattern) or ""] = true
+    end
+    return names, values
+  end, state, first
+end
+
 -- Of samples that are enough for it, a quarter is in `seldom`.
 local function check_shares(profile, often, seldom)
   local much, n = share(profile, often)
@@ -67,7 +83,8 @@ local function sampled(pid, opts)
 end
 
 local function check_complete(counts)
-  local user <const> = counts.complete + counts.spliced + counts.chain + counts.cut
+  local user <const> = counts.complete + counts.remembered + counts.spliced
+    + counts.chain + counts.cut
   assert(user > 0)
   assert(counts.cut / user < 0.02, ("%d of %d are cut"):format(counts.cut, user))
   assert.equal(0, counts.lost)
@@ -121,7 +138,7 @@ describe("sampling", function()
   it("a .NET program shows native and managed frames in one stack", function()
     needs_samples()
     local process <close> = dotnet.start("cpu", "10.0", { args = { "100000" }, wait = false })
-    require("sonde.base.loop").sleep(1500000000)
+    loop.sleep(1500000000)
     local profile, counts = sampled(process.pid)
     check_complete(counts)
     local frames <const> = profile:frames()
@@ -138,6 +155,41 @@ describe("sampling", function()
     local alpha <const>, beta <const> = share(profile, "Targets.Cpu.Burn.Alpha"),
       share(profile, "Targets.Cpu.Burn.Beta")
     assert(alpha > beta and beta > 5, ("%.1f %%, %.1f %%"):format(alpha, beta))
+  end)
+
+  it("a .NET program's methods get the time that their threads' clocks say", function()
+    needs_samples()
+    local process <close> = dotnet.start("mixed", "10.0", { args = { "2" } })
+    local sampling <const> = assert(sample.open { pid = process.pid, frequency = 499 })
+    process.stdin:write "\n"
+    local truth
+    loop.task(function()
+      truth = process:line("^{", 60)
+      sampling:stop()
+    end)
+    sampling:run()
+    check_complete(sampling:counts())
+    local profile <const> = sampling:profile()
+    sampling:close()
+    -- Burn is called by these two alone. Its loop is replaced while it runs, whose
+    -- frame lies on that of the body it was called as.
+    local ns <const>, burns, astray = { Steady = 0, Quarter = 0 }, 0, 0
+    for names, values in named_stacks(profile, "^Targets%.Mixed%.Program%.(%w+)$") do
+      for name in pairs(ns) do
+        if names[name] then ns[name] = ns[name] + values[2] end
+      end
+      if names.Burn then burns = burns + values[1] end
+      if names.Burn and not (names.Steady or names.Quarter) then astray = astray + values[1] end
+    end
+    assert(burns > 100, burns)
+    assert(astray <= 2 + burns / 200, ("%d of %d"):format(astray, burns))
+    for name, sum in pairs(ns) do
+      local ms <const> = tonumber(truth:match(('"%s":([%%d.]+)'):format(name)))
+      -- What chance does with so many samples, beside the 5 percent.
+      local most <const> = 0.05 + 3 / math.sqrt(ms / 1000 * 499)
+      assert(math.abs(sum / 1e6 / ms - 1) < most,
+        ("%s: %.0f of %.0f ms"):format(name, sum / 1e6, ms))
+    end
   end)
 
   it("names code of JIT compilers by the map they write", function()

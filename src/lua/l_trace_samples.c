@@ -124,11 +124,13 @@ static int trace_frame(lua_State *L) {
   const struct body *b =
       lookup_find(&t->clr.lookup, 0, address, INT64_MAX - 1);
   if (b == NULL) return 0;
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   aux_set_unsigned(L, "ip", address);
   set_span(L, t, "method", b->name);
   set_span(L, t, "type", b->space);
   set_span(L, t, "assembly", assembly_of(t, b));
+  lua_pushstring(L, body_tier(b->flags));
+  lua_setfield(L, -2, "tier");
   return 1;
 }
 

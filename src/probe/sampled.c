@@ -210,6 +210,21 @@ static uint32_t location_of(struct making *k, uint32_t frame) {
 }
 
 /*
+** The stack that a frame was called from, as locations. Behind a body that
+** replaced another stands that one's last call, in place of the caller.
+*/
+static uint32_t callers_of(struct making *k, uint32_t node) {
+  const struct stack_node *nodes = k->sampler->stacks.nodes;
+  const struct sampler_frame *f = &k->sampler->frames[nodes[node].frame];
+  uint32_t parent = nodes[node].parent;
+  if (!f->is_replacement || f->caller == 0) return k->nodes[parent];
+  uint32_t location = location_of(k, f->caller - 1);
+  if (location == PROFILE_NONE) return STACK_NONE;
+  return stacks_push(&k->profile->stacks, k->nodes[nodes[parent].parent],
+                     location);
+}
+
+/*
 ** A stack of frames as one of locations. Parents have smaller numbers, so one
 ** pass over the table does.
 */
@@ -217,9 +232,9 @@ static int make_stacks(struct making *k) {
   const struct stack_table *from = &k->sampler->stacks;
   for (uint32_t i = 1; i < from->count; i++) {
     uint32_t location = location_of(k, from->nodes[i].frame);
-    if (location == PROFILE_NONE) return -1;
-    k->nodes[i] = stacks_push(&k->profile->stacks,
-                              k->nodes[from->nodes[i].parent], location);
+    uint32_t callers = callers_of(k, i);
+    if (location == PROFILE_NONE || callers == STACK_NONE) return -1;
+    k->nodes[i] = stacks_push(&k->profile->stacks, callers, location);
     if (k->nodes[i] == STACK_NONE) return -1;
   }
   return 0;

@@ -81,17 +81,19 @@ int sampler_add_pid(struct sampler *s, uint32_t pid) {
   return mean(s, pid);
 }
 
-static uint32_t frame_of(struct sampler *s, uint32_t module,
-                         uint64_t address) {
+static uint32_t frame_of(struct sampler *s, uint32_t module, uint64_t address,
+                         uint32_t caller) {
   uint32_t tag = hash_tag(hash_mix(address, module)), probe = tag, id;
   while ((id = index_next(&s->by_frame, tag, &probe)) != INDEX_NONE)
-    if (s->frames[id].module == module && s->frames[id].address == address)
+    if (s->frames[id].module == module && s->frames[id].address == address
+        && s->frames[id].caller == caller)
       return id;
   if (index_reserve(&s->by_frame) != 0
       || budget_grow(&s->budget, (void **)&s->frames, &s->frames_cap,
                      sizeof *s->frames, (uint64_t)s->n_frames + 1) != 0)
     return UINT32_MAX;
-  struct sampler_frame fresh = {.module = module, .address = address};
+  struct sampler_frame fresh = {.module = module, .address = address,
+                                .caller = caller};
   s->frames[s->n_frames] = fresh;
   index_put(&s->by_frame, tag, s->n_frames);
   return s->n_frames++;
@@ -141,7 +143,7 @@ uint32_t sampler_mark(struct sampler *s, enum sampler_mark mark) {
   uint32_t module = spaces_kernel(&s->spaces);
   if (module == UINT32_MAX) return module;
   s->spaces.modules[module].kind = MODULE_KERNEL;
-  return frame_of(s, module, (uint64_t)mark);
+  return frame_of(s, module, (uint64_t)mark, 0);
 }
 
 int sampler_add_row(struct sampler *s, uint32_t thread, uint32_t stack,
@@ -237,10 +239,28 @@ static int read_sample(struct cursor c, int has_raw, struct sample *sample) {
 static void count_end(struct sampler *s, enum unwind_end end) {
   switch (end) {
     case UNWIND_COMPLETE: s->counts.complete++; break;
+    case UNWIND_REMEMBERED: s->counts.remembered++; break;
     case UNWIND_SPLICED: s->counts.spliced++; break;
     case UNWIND_CHAIN: s->counts.chain++; break;
     default: s->counts.cut++;
   }
+}
+
+/*
+** The frame of a place in a walk. Who may have called it in truth is kept
+** with it, unless the walk ended there: then nothing is to be left out.
+*/
+static uint32_t walked_frame(struct sampler *s, struct space *p, uint32_t i) {
+  const struct unwound *u = &s->unwound;
+  uint32_t caller = 0;
+  if (u->callers[i] != 0 && i + 1 < u->n) {
+    uint64_t inner;
+    uint32_t module = space_resolve(&s->spaces, p, u->callers[i] - 1, &inner);
+    if (module == UINT32_MAX) return module;
+    caller = frame_of(s, module, inner, 0) + 1;
+    if (caller == 0) return UINT32_MAX;
+  }
+  return frame_of(s, u->modules[i], u->addresses[i], caller);
 }
 
 /*
@@ -262,7 +282,7 @@ static uint32_t user_part(struct sampler *s, const struct sample *sample) {
   unwind(&s->spaces, p, s->rules, &sample->in, u);
   count_end(s, u->end);
   for (uint32_t i = u->n; i > 0; i--) {
-    uint32_t frame = frame_of(s, u->modules[i - 1], u->addresses[i - 1]);
+    uint32_t frame = walked_frame(s, p, i - 1);
     if (frame == UINT32_MAX) return STACK_NONE;
     node = stacks_push(&s->stacks, node, frame);
     if (node == STACK_NONE) return node;
@@ -282,7 +302,7 @@ static uint32_t kernel_part(struct sampler *s, const struct sample *sample,
   s->spaces.modules[module].kind = MODULE_KERNEL;
   for (uint64_t i = sample->n_kernel; i > 0 && node != STACK_NONE; i--) {
     uint64_t address = sample->kernel[i - 1] - (i > 1);
-    uint32_t frame = frame_of(s, module, address);
+    uint32_t frame = frame_of(s, module, address, 0);
     if (frame == UINT32_MAX) return STACK_NONE;
     node = stacks_push(&s->stacks, node, frame);
   }

@@ -26,6 +26,10 @@ struct sampler_frame {
   uint32_t module;
   uint64_t address;
   uint32_t name, place;      /* strings: of code of no file, when known */
+  /* A frame, counted from 1, that called this one if this is a body which
+  ** replaced another: then the frame behind it on the stack is none. */
+  uint32_t caller;
+  uint8_t is_replacement;    /* it is */
 };
 
 struct sampler_thread {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #define RULES 8192       /* kept; a power of two */
+#define STARTS 256       /* kept; a power of two */
 
 struct kept_rule {
   const struct image *image;
@@ -11,8 +12,15 @@ struct kept_rule {
   struct cfi_rule rule;
 };
 
+/* Where threads begin: who made a call there. */
+struct kept_start {
+  uint32_t pid;
+  uint64_t address, caller;   /* a return address, and the next; 0: none */
+};
+
 struct unwind_rules {
   struct kept_rule rows[RULES];
+  struct kept_start starts[STARTS];
 };
 
 struct unwind_rules *unwind_rules_new(void) {
@@ -50,6 +58,7 @@ static void add(struct walk *w, uint64_t address, int is_call) {
   uint64_t inner;
   if (out->n == UNWIND_DEEPEST) return;
   w->visited[out->n] = address;
+  out->callers[out->n] = 0;
   out->modules[out->n] = space_resolve(w->spaces, w->space,
                                        address - (uint64_t)is_call, &inner);
   out->addresses[out->n++] = inner;
@@ -112,12 +121,33 @@ static enum step step_go(struct walk *w, const struct gotable *table,
   return STEP_ON;
 }
 
-static enum step step_by_frame_pointer(struct walk *w) {
+/*
+** .NET replaces a loop while it runs (on-stack replacement): the new body's
+** frame is put onto that of the body that it replaces, whose last call stays
+** as the return address and whose saved frame pointer is saved once more. So
+** the next frame seems to be the old body, and who called it is left out: the
+** return address behind the same frame pointer in the old frame. Whether the
+** code is such a body is known when methods have names.
+*/
+static void note_replaced(struct walk *w, uint64_t from, uint64_t saved) {
+  uint64_t value, address;
+  for (uint64_t at = from; at < saved; at += 8) {
+    if (read_stack(w, at, &value) != 0) return;
+    if (value != saved) continue;
+    if (read_stack(w, at + 8, &address) != 0) return;
+    if (space_find(w->space, address) == NULL) continue;
+    w->out->callers[w->out->n - 1] = address;
+    return;
+  }
+}
+
+static enum step step_by_frame_pointer(struct walk *w, int is_code) {
   uint64_t *r = w->registers, saved, next;
   if (r[CFI_RBP] < r[CFI_RSP] || read_stack(w, r[CFI_RBP], &saved) != 0
       || read_stack(w, r[CFI_RBP] + 8, &next) != 0)
     return STEP_LOST;
   r[CFI_RSP] = r[CFI_RBP] + 16;
+  if (is_code) note_replaced(w, r[CFI_RSP], saved);
   r[CFI_RBP] = saved;
   r[CFI_RA] = next;
   return STEP_ON;
@@ -126,12 +156,13 @@ static enum step step_by_frame_pointer(struct walk *w) {
 static enum step step_from(struct walk *w, uint32_t module,
                            uint64_t address) {
   struct module *m = &w->spaces->modules[module];
-  if (m->kind != MODULE_IMAGE) return step_by_frame_pointer(w);
+  if (m->kind != MODULE_IMAGE)
+    return step_by_frame_pointer(w, m->kind == MODULE_CODE);
   const struct gotable *table = m->is_go ? image_go(m->image) : NULL;
   enum step how = STEP_NO_RULE;
   if (table != NULL) how = step_go(w, table, address);
   if (how == STEP_NO_RULE) how = step_by_rule(w, m->image, address);
-  return how == STEP_NO_RULE ? step_by_frame_pointer(w) : how;
+  return how == STEP_NO_RULE ? step_by_frame_pointer(w, 0) : how;
 }
 
 /* Does the thread, or the goroutine, begin in the outermost frame? */
@@ -170,6 +201,43 @@ static int splice(struct walk *w) {
   return 0;
 }
 
+static struct kept_start *start_at(struct walk *w, uint64_t address) {
+  uint64_t hash = hash_mix(w->space->pid, address);
+  return &w->rules->starts[(hash ^ hash >> 32) % STARTS];
+}
+
+/*
+** Keeps how the thread began: its outermost function and whom that called, of
+** the same file, which is the C library's. Others call from elsewhere too.
+*/
+static void remember(struct walk *w) {
+  const struct unwound *out = w->out;
+  for (uint32_t i = out->n; i > 1 && i + 3 > out->n; i--) {
+    struct kept_start start = {.pid = w->space->pid,
+                               .address = w->visited[i - 1]};
+    if (i < out->n) start.caller = w->visited[i];
+    if (i + 1 < out->n && out->modules[i - 1] != out->modules[i]) return;
+    *start_at(w, start.address) = start;
+  }
+}
+
+/*
+** Does the last frame lead to a thread's start, as it did in other stacks?
+** Neither the copy of a deep stack nor the kernel's chain, which needs frame
+** pointers, shows the C library's last steps.
+*/
+static int recall(struct walk *w) {
+  for (;;) {
+    uint32_t last = w->out->n - 1;
+    const struct kept_start *start = start_at(w, w->visited[last]);
+    if (start->pid != w->space->pid || start->address != w->visited[last])
+      return 0;
+    if (start->caller == 0) return 1;
+    if (w->out->n == UNWIND_DEEPEST) return 0;
+    add(w, start->caller, 1);
+  }
+}
+
 static void walk(struct walk *w) {
   struct unwound *out = w->out;
   uint64_t *r = w->registers;
@@ -180,20 +248,18 @@ static void walk(struct walk *w) {
     if (out->modules[out->n - 1] == UINT32_MAX) return;
     enum step how = step_from(w, out->modules[out->n - 1],
                               out->addresses[out->n - 1]);
-    if (how == STEP_OUTERMOST) {
-      out->end = UNWIND_COMPLETE;
-      return;
-    }
     if (how == STEP_LOST) break;
     is_call = how != STEP_SIGNAL;
-    if (r[CFI_RA] == 0) {
+    if (how == STEP_OUTERMOST || r[CFI_RA] == 0) {
       out->end = UNWIND_COMPLETE;
+      remember(w);
       return;
     }
     /* The stack is left outwards, or this never ends. */
     if (r[CFI_RSP] <= before && is_call) break;
   }
-  out->end = splice(w) ? UNWIND_SPLICED : UNWIND_CUT;
+  out->end = splice(w) ? UNWIND_SPLICED
+             : recall(w) ? UNWIND_REMEMBERED : UNWIND_CUT;
 }
 
 static void take_registers(struct walk *w) {

@@ -28,6 +28,7 @@ struct unwind_input {
 enum unwind_end {
   UNWIND_COMPLETE,   /* the outermost function of the thread */
   UNWIND_SPLICED,    /* the kernel's chain went on */
+  UNWIND_REMEMBERED, /* the last steps are those of other stacks */
   UNWIND_CHAIN,      /* the kernel's chain alone, to its end */
   UNWIND_CUT         /* neither led to the outermost function */
 };
@@ -37,6 +38,9 @@ struct unwound {
   uint32_t n;
   uint32_t modules[UNWIND_DEEPEST];     /* innermost first */
   uint64_t addresses[UNWIND_DEEPEST];   /* of calls: before the return */
+  /* Who called this one in truth if it replaced the next on the stack, a
+  ** return address; 0 when there is no sign of that. */
+  uint64_t callers[UNWIND_DEEPEST];
 };
 
 /* Rules of places that were seen, so that few are worked out twice. */

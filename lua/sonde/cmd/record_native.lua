@@ -92,7 +92,8 @@ end
 
 -- What the result is worth.
 local function tell(sampling, counts, env)
-  local stacks <const> = counts.complete + counts.spliced + counts.chain + counts.cut
+  local stacks <const> = counts.complete + counts.remembered + counts.spliced + counts.chain
+    + counts.cut
   env:say(("%s %s of %d threads, %s of the user stacks reach the thread's start"):format(
     units.count(sampling.is_off and counts.waits or counts.samples),
     sampling.is_off and "waits" or "samples", counts.threads,

@@ -96,7 +96,7 @@ end
 
 --- What is at an address.
 -- @tparam integer address
--- @treturn ?table `ip method type assembly`; nil when nothing is known there.
+-- @treturn ?table `ip method type assembly tier`; nil when nothing is known there.
 --   The same table each time: not to be changed
 function Names:frame(address)
   self.frames = self.frames or {}

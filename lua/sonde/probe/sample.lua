@@ -241,10 +241,13 @@ function Sampling:run(looked)
 end
 
 --- What came and what did not.
--- @treturn table `samples lost complete spliced chain cut kernel_only` …
+-- @treturn table `samples lost complete remembered spliced chain cut kernel_only` …
 function Sampling:counts()
   return self.sampler:counts()
 end
+
+-- The tier of bodies that replaced others while these ran (on-stack replacement).
+local REPLACED <const> = "Tier1-OSR"
 
 local function name_of(frame)
   if frame.type ~= "" then return frame.type .. "." .. frame.method end
@@ -261,7 +264,7 @@ local function name_managed(self, pid, frames)
   for _, row in ipairs(frames) do
     local frame <const> = known:frame(row.address)
     if frame then
-      self.sampler:name(row.frame, name_of(frame), frame.assembly)
+      self.sampler:name(row.frame, name_of(frame), frame.assembly, frame.tier == REPLACED)
     end
   end
 end

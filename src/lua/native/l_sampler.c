@@ -219,6 +219,8 @@ Names such a frame.
 @tparam integer frame
 @tparam string name
 @tparam[opt] string module where it is, such as an assembly
+@tparam[opt] boolean replacement it is in a body that replaced another while
+that ran, and whose frame lies on that one's
 */
 static int sampler_name(lua_State *L) {
   struct sampler *s = check(L);
@@ -233,6 +235,7 @@ static int sampler_name(lua_State *L) {
     return aux_no_memory(L);
   s->frames[i].name = name_id;
   s->frames[i].place = place_id;
+  s->frames[i].is_replacement = (uint8_t)lua_toboolean(L, 5);
   return 0;
 }
 
