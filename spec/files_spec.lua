@@ -76,6 +76,33 @@ describe("files.write", function()
   end)
 end)
 
+describe("files.writable", function()
+  it("leaves nothing behind, and says why not", function()
+    helper.in_directory(function(directory)
+      assert.is_true(files.writable(directory .. "/new"))
+      assert.equal("", (helper.run("ls -A " .. helper.quote(directory))))
+      local done, message, code = files.writable(directory .. "/none/new")
+      assert.same({ nil, "not_found" }, { done, code })
+      assert.matches("/none/new: No such file or directory", message)
+      assert.same({ nil, directory .. ": is a directory", "unavailable" },
+        { files.writable(directory) })
+    end)
+  end)
+
+  it("is asked before a wait that would be in vain", function()
+    for _, words in ipairs {
+      { "record", "http://127.0.0.1:1", "-o", "/nonexistent/a.pb.gz" },
+      { "record", "-p", "1", "--native", "-o", "/nonexistent/a.folded" },
+      { "probe", "-b", "/bin/true", "-f", "main", "-o", "/nonexistent/a.svg" },
+      { "probe", "-b", "/bin/true", "-f", "main", "--graph", "/nonexistent/a.svg" },
+    } do
+      local out, status, err = helper.sonde(table.unpack(words))
+      assert.same({ "", 3 }, { out, status })
+      assert.matches("^sonde: /nonexistent/a%S+: No such file or directory\n", err)
+    end
+  end)
+end)
+
 describe("errors", function()
   it("give every code an exit status", function()
     for _, row in ipairs(errors.codes) do

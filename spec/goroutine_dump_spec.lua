@@ -65,7 +65,7 @@ describe("a dump", function()
     local both <const> = dump:where { func = "wait" }:where { wait = 30 * 60000000000 }
     assert.equal(2, both:count())
     assert.equal(2, both:profile():total())
-    assert.equal("herd: 2 goroutines in 1 stacks (func=wait, wait=1800s)", tostring(both))
+    assert.equal("herd: 2 goroutines in 1 stack (func=wait, wait=1800s)", tostring(both))
     assert.equal(32, dump:count())
     assert.equal(0, dump:where { state = "nothing" }:count())
   end)

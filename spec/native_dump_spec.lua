@@ -106,7 +106,7 @@ describe("a native dump", function()
     assert.same({ { type = "thread", unit = "count" } }, profile:types())
     assert.equal(9, profile:total())
     assert.same({}, dump:suspects())
-    assert.equal("text: 9 threads in 1 stacks", tostring(dump))
+    assert.equal("text: 9 threads in 1 stack", tostring(dump))
   end)
 
   it("keeps earlier threads wherever it is cut", function()

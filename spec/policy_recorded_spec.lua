@@ -28,7 +28,7 @@ describe("a policy on a trace", function()
       assert.equal(1, #firings)
       assert.matches("5 times within", firings[1].reason)
       assert.is_true(firings[1].pid > 0)
-      assert.matches("it fired once", decisions[#decisions].reason)
+      assert.matches("it fired 1 time", decisions[#decisions].reason)
       local out, status = helper.sonde("policy", "test", "exception_storm", "--set", "count=5",
         "--replay", path, "--json")
       assert.equal(0, status)

@@ -214,7 +214,7 @@ describe("sonde watch", function()
       assert.equal(1, fired)
       local shown, code = helper.sonde("watch", "--status", "-o", directory .. "/out")
       assert.equal(1, code)   -- it has ended
-      assert.matches("fired 1 times", shown)
+      assert.matches("fired 1 time", shown)
     end)
   end)
 

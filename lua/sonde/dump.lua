@@ -13,6 +13,7 @@ local core <const> = require "sonde.c.core"
 local filter <const> = require "sonde.dump.filter"
 local options <const> = require "sonde.base.options"
 local text <const> = require "sonde.base.text"
+local units <const> = require "sonde.base.units"
 
 local dump = {}
 
@@ -247,7 +248,7 @@ function Dump:where(wanted)
     local value <const> = wanted[option.name]
     if value then
       copy.filters[#copy.filters + 1] = ("%s=%s"):format(option.name, option.name == "wait"
-        and require("sonde.base.units").duration(value) or value)
+        and units.duration(value) or value)
     end
   end
   return copy
@@ -430,9 +431,9 @@ end
 Dump.__close = Dump.close
 
 function Dump:__tostring()
-  local n <const> = self:count()
-  return ("%s: %d %s%s in %d stacks%s"):format(self.name, n, self:noun(), n == 1 and "" or "s",
-    #self:groups(), #self.filters > 0 and " (" .. table.concat(self.filters, ", ") .. ")" or "")
+  local filters <const> = table.concat(self.filters, ", ")
+  return ("%s: %s in %s%s"):format(self.name, units.several(self:count(), self:noun()),
+    units.several(#self:groups(), "stack"), filters ~= "" and (" (%s)"):format(filters) or "")
 end
 
 return dump

@@ -111,6 +111,23 @@ function files.write(path, fill)
   return true
 end
 
+--- Whether `files.write` could write a file: what takes time asks before it begins.
+-- @tparam string path
+-- @treturn ?boolean true
+-- @treturn ?string message
+-- @treturn ?string code
+function files.writable(path)
+  local kind, target = core.path_info(path)
+  if kind == "directory" then return nil, path .. ": is a directory", "unavailable" end
+  if kind == "device" then return true end
+  local partial <const> = partial_name(kind and target or path)
+  local file, message, number = io.open(partial, "wb")
+  if file == nil then return fail(path, errors.system_words(message, partial), number) end
+  file:close()
+  os.remove(partial)
+  return true
+end
+
 --- Reads what is left of an input into one string.
 -- @param input a `sonde.input`
 -- @tparam integer limit largest size in bytes

@@ -293,6 +293,15 @@ function units.count(count)
   return sign .. digits
 end
 
+--- Prints a count with what is counted: "1 thread", "12 threads", "1,784 records".
+-- @tparam integer count
+-- @tparam string noun of one
+-- @tparam[opt] string nouns of several, when it is not noun .. "s"
+-- @treturn string
+function units.several(count, noun, nouns)
+  return ("%s %s"):format(units.count(count), count == 1 and noun or nouns or noun .. "s")
+end
+
 --- Prints a share as pprof does: "  100%", "12.50%", "0.023%". Six columns
 -- or more.
 -- @tparam number value

@@ -74,8 +74,8 @@ local function tell(done, state, args, env)
   -- On a terminal the status line tells of what went well.
   if env.terminal.err and args.every and done.failed == 0 then return end
   state.show(nil)
-  env:say(("checkpoint %s: %s, %d part%s%s"):format(done.id, done.kind, done.parts,
-    done.parts == 1 and "" or "s", done.failed > 0
+  env:say(("checkpoint %s: %s, %s%s"):format(done.id, done.kind,
+    units.several(done.parts, "part"), done.failed > 0
       and ("; %d failed, the first: %s"):format(done.failed, done.error) or ""))
 end
 
@@ -168,8 +168,8 @@ local function finish_capture(capture, state, args, env)
   local done, message, code = capture:close()
   if not done then env:warn(message, code) end
   if not args.json then
-    env:say(("%s checkpoint%s in %s: %s"):format(units.count(capture.n),
-      capture.n == 1 and "" or "s", units.duration(loop.now() - state.began), state.why),
+    env:say(("%s in %s: %s"):format(units.several(capture.n, "checkpoint"),
+      units.duration(loop.now() - state.began), state.why),
       "sonde captures " .. (args.store or ""))
   end
   if state.lost > 0 then

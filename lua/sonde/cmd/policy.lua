@@ -104,8 +104,8 @@ end
 
 local function sum_up(fired, cost, env)
   local units <const> = require "sonde.base.units"
-  env:say(("it would have fired %d time%s, for at most %s on disk and %s of recording"):format(
-    fired, fired == 1 and "" or "s", units.bytes(cost.bytes), units.duration(cost.duration_ns)))
+  env:say(("it would have fired %s, for at most %s on disk and %s of recording"):format(
+    units.several(fired, "time"), units.bytes(cost.bytes), units.duration(cost.duration_ns)))
 end
 
 function Action.test(args, env)

@@ -2,6 +2,7 @@
 -- @module sonde.cmd.probe
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
+local files <const> = require "sonde.base.files"
 local options <const> = require "sonde.base.options"
 
 local SIGINT <const>, SIGTERM <const>, SIGHUP <const> = 2, 15, 1
@@ -78,7 +79,6 @@ local function write_results(report, args, env)
     env:say("wrote " .. args.output)
   end
   if args.graph then
-    local files <const> = require "sonde.base.files"
     common.check(files.write(args.graph, function(out)
       out:write(report:graph())
       return true
@@ -106,7 +106,9 @@ return common.verb {
     if args.output then
       local module, why = require("sonde.report").for_path(args.output)
       if module == nil then errors.usage("-o: " .. why) end
+      common.check(files.writable(args.output))
     end
+    if args.graph then common.check(files.writable(args.graph)) end
     local talk <const> = require "sonde.cmd.probe_talk"
     local probe <close> = start(args, env)
     local show <const> = args.hits and talk.hits(probe, args, env) or talk.live(probe, args, env)

@@ -92,6 +92,7 @@ return common.verb {
       errors.usage(args.redact and "--redact: an execution trace cannot be"
         or ("an execution trace cannot be written as %s"):format(module.name))
     end
+    common.check(files.writable(args.output))
     local taken <const> = take.input(args.input, args, env)
     local profile <const> = checked(taken, args, env)
     if module == nil then return write_bytes(taken, args, env) end

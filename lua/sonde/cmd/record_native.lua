@@ -3,6 +3,7 @@
 -- @module sonde.cmd.record_native
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
+local files <const> = require "sonde.base.files"
 local started <const> = require "sonde.cmd.started"
 local units <const> = require "sonde.base.units"
 
@@ -94,9 +95,9 @@ end
 local function tell(sampling, counts, env)
   local stacks <const> = counts.complete + counts.remembered + counts.spliced + counts.chain
     + counts.cut
-  env:say(("%s %s of %d threads, %s of the user stacks reach the thread's start"):format(
-    units.count(sampling.is_off and counts.waits or counts.samples),
-    sampling.is_off and "waits" or "samples", counts.threads,
+  env:say(("%s of %s, %s of the user stacks reach the thread's start"):format(
+    units.several(sampling.is_off and counts.waits or counts.samples,
+      sampling.is_off and "wait" or "sample"), units.several(counts.threads, "thread"),
     percent(stacks - counts.cut, stacks)))
   if sampling.still > 0 then
     env:say(("%d threads waited all the time: where is not known, they never left"):format(
@@ -188,6 +189,7 @@ function native.run(args, env)
   check(args)
   common.redactor(args)
   local report = args.output and report_for(args.output)
+  if args.output then common.check(files.writable(args.output)) end
   local program <const> = start_program(args)
   local _ <close> = program
   local sampling <const> = begin(args, program, env)

@@ -3,6 +3,7 @@
 -- @module sonde.cmd.record_run
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
+local files <const> = require "sonde.base.files"
 
 local run = {}
 
@@ -75,6 +76,7 @@ local function further_formats(args)
     end
     list[i] = { module = module,
       path = args.output:gsub("%.nettrace$", "") .. "." .. module.extensions[1] }
+    common.check(files.writable(list[i].path))
   end
   return list
 end
@@ -161,6 +163,9 @@ function run.prepare(target, want, args, env)
   local talk <const> = require "sonde.cmd.record_talk"
   local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
   local tape <const> = require("sonde.cmd.record_tape").output(args)
+  local raw <const> = is_raw(args.output)
+  if not raw then common.check(files.writable(args.output)) end
+  local formats <const> = further_formats(args)
   local max_size <const> = args.max_size or tape == nil and MAX_SIZE or nil
   local recording
   local wants, on_event = stop_at_event(args, function() recording:stop "event" end)
@@ -169,7 +174,7 @@ function run.prepare(target, want, args, env)
     max_cost = args.max_cost and args.max_cost / 100,
     session = {
       providers = want.providers, rundown = want.rundown, buffer_mb = args.buffer >> 20,
-      output = tape or is_raw(args.output) and args.output or nil,
+      output = tape or raw and args.output or nil,
       want = wants, on_event = on_event,
       cpu_time = providers.have_sampler(want.providers), timeline = want.view == "oncpu",
       max_bytes = max_size and max_size + ROOM_FOR_RUNDOWN or math.maxinteger,
@@ -180,7 +185,7 @@ function run.prepare(target, want, args, env)
     looked = function() show(talk.status(recording)) end,
   })
   recording.max_size, recording.tape, recording.output = max_size, tape, args.output
-  recording.raw, recording.formats = is_raw(args.output), further_formats(args)
+  recording.raw, recording.formats = raw, formats
   recording.show = show
   return recording
 end

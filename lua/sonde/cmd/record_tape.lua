@@ -106,10 +106,6 @@ function tape.heed(recording, env, own_input)
   end
 end
 
-local function count(n, word)
-  return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
-end
-
 --- Writes what is left and says what it all came to.
 -- @tparam Recording recording
 -- @tparam table args
@@ -119,13 +115,13 @@ function tape.finish(recording, args, env)
   if output.is_ring then
     save(recording, args.output, env)
   else
-    env:say(("wrote %s, %d of them kept: %s"):format(count(output.number, "segment"),
+    env:say(("wrote %s, %d of them kept: %s"):format(units.several(output.number, "segment"),
       #output.segments,
       table.concat({ output.segments[1], #output.segments > 1 and output.segments[#output.segments]
         or nil }, " … ")), output.segments[1] and "sonde " .. output.segments[#output.segments])
   end
   if cost.n == 0 then return end
-  env:say(("names were taken %s meanwhile: %s, %s"):format(count(cost.n, "time"),
+  env:say(("names were taken %s meanwhile: %s, %s"):format(units.several(cost.n, "time"),
     units.duration(cost.ns), units.bytes(cost.bytes)))
 end
 

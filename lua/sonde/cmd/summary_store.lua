@@ -31,10 +31,9 @@ local function put_captures(store, list, out)
   for _, row in ipairs(list) do
     checkpoints, records = checkpoints + row.checkpoints, records + row.records
   end
-  out:write(("%s: %s capture%s, %s checkpoint%s, %s records of %s\n"):format(
-    text.printable(store.name), units.count(#list), #list == 1 and "" or "s",
-    units.count(checkpoints), checkpoints == 1 and "" or "s", units.count(records),
-    table.concat(store:kinds(), " ")))
+  out:write(("%s: %s, %s, %s of %s\n"):format(text.printable(store.name),
+    units.several(#list, "capture"), units.several(checkpoints, "checkpoint"),
+    units.several(records, "record"), table.concat(store:kinds(), " ")))
   local last <const> = table.move(list, math.max(1, #list - LISTED + 1), #list, 1, {})
   captures.write_table(last, out)
 end

@@ -92,7 +92,7 @@ function top_table.headline(window, about)
     units.duration(window.duration_ns)) }
   local threads = 0
   for _ in pairs(window.threads) do threads = threads + 1 end
-  if threads > 0 then words[#words + 1] = ("%d threads"):format(threads) end
+  if threads > 0 then words[#words + 1] = units.several(threads, "thread") end
   if window.lost > 0 then words[#words + 1] = units.count(window.lost) .. " events lost" end
   if window.unnamed > 0 then
     words[#words + 1] = ("%s of frames without a name"):format(

@@ -3,6 +3,7 @@
 local errors <const> = require "sonde.base.errors"
 local json <const> = require "sonde.base.json"
 local text <const> = require "sonde.base.text"
+local units <const> = require "sonde.base.units"
 
 local talk = {}
 
@@ -101,8 +102,9 @@ function talk.status_line(args, env)
   return function(watch)
     if watch == nil then return show(nil) end
     local status <const> = watch:status()
-    show(("watching %d processes; fired %d times; %d acting; Ctrl-C ends"):format(status.targets,
-      status.fired, status.acting))
+    show(("watching %s; fired %s; %d acting; Ctrl-C ends"):format(
+      units.several(status.targets, "process", "processes"),
+      units.several(status.fired, "time"), status.acting))
   end
 end
 
@@ -125,16 +127,18 @@ end
 -- @tparam table env
 function talk.finish(watch, args, env)
   if args.json then return end
-  env:say(("fired %d times"):format(watch.n_fired))
+  env:say(("fired %s"):format(units.several(watch.n_fired, "time")))
 end
 
 local function show_plain(data, is_alive, env)
   local status <const> = data.status
-  env.out:write(("process %d %s; since %s; %d targets; fired %d times\n"):format(data.pid,
+  env.out:write(("process %d %s; since %s; %s; fired %s\n"):format(data.pid,
     is_alive and "watches" or "watched, and has ended",
-    os.date("%Y-%m-%d %H:%M:%S", status.since), status.targets, status.fired))
+    os.date("%Y-%m-%d %H:%M:%S", status.since), units.several(status.targets, "target"),
+    units.several(status.fired, "time")))
   for _, policy in ipairs(status.policies) do
-    env.out:write(text.printable(("  %s: %d targets%s; %s"):format(policy.name, policy.targets,
+    env.out:write(text.printable(("  %s: %s%s; %s"):format(policy.name,
+      units.several(policy.targets, "target"),
       policy.stopped and ", STOPPED: " .. policy.stopped or "", policy.summary)), "\n")
   end
 end

@@ -6,6 +6,7 @@ local core <const> = require "sonde.c.core"
 local endpoint <const> = require "sonde.dotnet.endpoint"
 local loop <const> = require "sonde.base.loop"
 local proc <const> = require "sonde.process.proc"
+local units <const> = require "sonde.base.units"
 local uv <const> = require "sonde.base.uv"
 local version <const> = require "sonde.dotnet.version"
 
@@ -23,7 +24,7 @@ local function exists(it)
     return "FAIL", it.stat.name .. " is stopped (SIGSTOP or a debugger)",
       ("kill -CONT %d"):format(it.pid)
   end
-  return "OK", ("%s, %d threads"):format(it.stat.name, it.stat.threads)
+  return "OK", ("%s, %s"):format(it.stat.name, units.several(it.stat.threads, "thread"))
 end
 
 local function owner(it)
@@ -79,7 +80,7 @@ local function answers(it)
   if info == nil then return "FAIL", message, fix end
   it.info = info
   local took <const> = loop.now() - began
-  local detail <const> = ("it answers within %s"):format(require("sonde.base.units").duration(took))
+  local detail <const> = ("it answers within %s"):format(units.duration(took))
   return took > SLOW and "WARN" or "OK", detail,
     took > SLOW and "another tool may hold its diagnostics thread, or the machine is busy" or nil
 end
@@ -131,7 +132,6 @@ local function disk(it)
   local kib <const> = text and math.tointeger(tonumber(text:match("\nVmRSS:%s+(%d+)")))
   local stat <const> = uv.fs_statfs(uv.cwd())
   if kib == nil or stat == nil or stat.blocks == 0 then return nil end
-  local units <const> = require "sonde.base.units"
   local free <const> = stat.bavail * stat.bsize
   local detail <const> = ("it has %s in memory, and %s are free here"):format(
     units.bytes(kib << 10), units.bytes(free))

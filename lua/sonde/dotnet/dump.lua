@@ -10,6 +10,7 @@ local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
 local proc <const> = require "sonde.process.proc"
 local rows_of <const> = require("sonde.base.rows").of
+local units <const> = require "sonde.base.units"
 
 local dump = {}
 
@@ -117,7 +118,8 @@ function dump.frame_name(frame)
 end
 
 function Dump:__tostring()
-  return ("dump of process %s (%s): %d threads"):format(self.pid or "?", self.name, #self.threads)
+  return ("dump of process %s (%s): %s"):format(self.pid or "?", self.name,
+    units.several(#self.threads, "thread"))
 end
 
 local function key_of(thread)

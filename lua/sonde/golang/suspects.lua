@@ -1,6 +1,10 @@
 --- What an expert would point out in a goroutine dump: goroutines that pile up,
 -- that can never go on, or that wait for each other's locks.
 -- @module sonde.golang.suspects
+local units <const> = require "sonde.base.units"
+
+local several <const> = units.several
+
 local suspects = {}
 
 -- So many of one stack, for so long, are no accident.
@@ -54,14 +58,6 @@ local function waits(group)
   return first == nil or not BUSY[first.state]
 end
 
-local function goroutines(n)
-  return n == 1 and "1 goroutine" or ("%d goroutines"):format(n)
-end
-
-local function minutes(n)
-  return n == 1 and "1 minute" or ("%d minutes"):format(n)
-end
-
 local function add(list, kind, group, message)
   list[#list + 1] = {
     kind = kind, message = message, count = group.count, longest = group.longest,
@@ -81,13 +77,13 @@ local function look_for_ever(list, group)
     local why <const> = NEVER[state.state]
     -- A main function that ends in select{} only waits for the process's end.
     if why and not (is_main(group) and state.state == "select (no cases)") then
-      add(list, "never", group, ("%s %s in %s and can never go on"):format(goroutines(state.count),
-        why, name_of(group.frames)))
+      add(list, "never", group, ("%s %s in %s and can never go on"):format(
+        several(state.count, "goroutine"), why, name_of(group.frames)))
     end
   end
   if group.leaked > 0 then
     add(list, "leaked", group, ("%s marked as leaked by the runtime in %s"):format(
-      goroutines(group.leaked), name_of(group.frames)))
+      several(group.leaked, "goroutine"), name_of(group.frames)))
   end
 end
 
@@ -96,9 +92,10 @@ local function look_for_leak(list, group, has_waits)
   local state <const> = group.states[1] and (" (%s)"):format(group.states[1].state) or ""
   if group.count >= MANY and group.longest >= LONG then
     add(list, "leak", group, ("%s wait in %s%s, the longest for %s: a leak?"):format(
-      goroutines(group.count), name_of(group.frames), state, minutes(group.longest)))
+      several(group.count, "goroutine"), name_of(group.frames), state,
+      several(group.longest, "minute")))
   elseif group.count >= CROWD and not has_waits then
-    add(list, "crowd", group, ("%s are in %s%s"):format(goroutines(group.count),
+    add(list, "crowd", group, ("%s are in %s%s"):format(several(group.count, "goroutine"),
       name_of(group.frames), state))
   end
 end
@@ -156,9 +153,9 @@ local function look_at_locks(list, dump, locks, rows)
       list[#list + 1] = {
         kind = "lock", count = lock.waiters, longest = lock.longest, address = lock.address,
         ids = {},
-        message = ("%s wait%s for %s%s%s"):format(goroutines(lock.waiters),
+        message = ("%s wait%s for %s%s%s"):format(several(lock.waiters, "goroutine"),
           lock.waiters == 1 and "s" or "", lock_name(lock),
-          lock.longest > 0 and ", the longest for " .. minutes(lock.longest) or "",
+          lock.longest > 0 and ", the longest for " .. several(lock.longest, "minute") or "",
           holder and ("; %s may hold it"):format(describe(dump, rows, holder)) or ""),
       }
       for i, task in ipairs(lock.waiting) do list[#list].ids[i] = task.id end
@@ -209,7 +206,7 @@ local function look_for_order(list, dump, locks, rows, explained)
       local frames <const> = dump:stack(found.stack)
       list[#list + 1] = { kind = "order", count = #found.ids, longest = 0, ids = found.ids,
         frames = frames, message = ("%s wait in %s for different locks (%s): taken in different"
-          .. " order?"):format(goroutines(#found.ids), name_of(frames),
+          .. " order?"):format(several(#found.ids, "goroutine"), name_of(frames),
           table.concat(found.locks, ", ")) }
     end
   end

@@ -7,6 +7,7 @@ local errors <const> = require "sonde.base.errors"
 local limits <const> = require "sonde.policy.limits"
 local targets <const> = require "sonde.policy.targets"
 local trigger <const> = require "sonde.policy.trigger"
+local units <const> = require "sonde.base.units"
 
 local engine = {}
 
@@ -211,8 +212,8 @@ local function conclude_all(self, target)
       say(self, target, rule, target.time or 0, false, "the policy is stopped: "
         .. rule.policy.stopped)
     else
-      local times <const> = rule.fired == 0 and "it never fired" or rule.fired == 1
-        and "it fired once" or ("it fired %d times"):format(rule.fired)
+      local times <const> = rule.fired == 0 and "it never fired"
+        or "it fired " .. units.several(rule.fired, "time")
       say(self, target, rule, target.time or 0, false, ("%s; %s"):format(times,
         rule.instance:state()))
     end

@@ -65,15 +65,15 @@ function limits.explain(spec)
   if spec.once then
     list[1] = "once for each process"
   else
-    list[1] = ("at most %d times in %s for each process, at least %s apart"):format(spec.count,
-      words.duration(spec.window), words.duration(spec.cooldown))
+    list[1] = ("at most %s in %s for each process, at least %s apart"):format(
+      units.several(spec.count, "time"), words.duration(spec.window), words.duration(spec.cooldown))
   end
   if spec.total then
-    list[#list + 1] = ("at most %d times in %s for all together"):format(spec.total,
-      words.duration(spec.window))
+    list[#list + 1] = ("at most %s in %s for all together"):format(
+      units.several(spec.total, "time"), words.duration(spec.window))
   end
-  list[#list + 1] = ("for %d process%s at a time"):format(spec.concurrency,
-    spec.concurrency == 1 and "" or "es")
+  list[#list + 1] = ("for %s at a time"):format(
+    units.several(spec.concurrency, "process", "processes"))
   list[#list + 1] = ("its artifacts take at most %s; the oldest are removed"):format(
     units.bytes(spec.disk))
   if spec.per_day then

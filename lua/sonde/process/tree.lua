@@ -9,6 +9,7 @@
 -- it ends, also when its parent ended and the system gave it another one.
 -- @module sonde.process.tree
 local proc <const> = require "sonde.process.proc"
+local units <const> = require "sonde.base.units"
 
 local tree = {}
 
@@ -146,7 +147,8 @@ function Tree:rows()
 end
 
 function Tree:__tostring()
-  return ("tree of process %d: %d processes"):format(self.pid, #self:rows())
+  return ("tree of process %d: %s"):format(self.pid,
+    units.several(#self:rows(), "process", "processes"))
 end
 
 return tree

@@ -24,10 +24,6 @@ local DEFAULT_GROUPS <const> = 20
 local MAX_NOTES <const> = 12
 local MAX_SUSPECTS <const> = 20
 
-local function count_of(n, noun)
-  return ("%s %s%s"):format(units.count(n), noun, n == 1 and "" or "s")
-end
-
 -- "/srv/shop/cart/cart.go" is "cart/cart.go" to a reader.
 local function short_path(path)
   return path:match("([^/\\]+[/\\][^/\\]+)$") or path
@@ -126,7 +122,7 @@ local function head_of(group, noun)
     words[#words + 1] = "created by " .. text.printable(group.created_by.func)
   end
   if group.error then words[#words + 1] = text.printable(group.error) end
-  local head <const> = count_of(group.count, noun)
+  local head <const> = units.several(group.count, noun)
   return #words > 0 and head .. ": " .. table.concat(words, ", ") or head
 end
 
@@ -211,10 +207,10 @@ end
 local function put_head(to, dump, info, groups)
   local noun <const> = dump:noun()
   local n, system = dump:count()
-  to:putf("%s: %s in %s", text.printable(dump.name), count_of(n - system, noun),
-    count_of(#groups, "stack"))
-  if system > 0 then to:putf(", %s of the system", count_of(system, "stack")) end
-  if info.races > 0 then to:putf(", %s", count_of(info.races, "data race")) end
+  to:putf("%s: %s in %s", text.printable(dump.name), units.several(n - system, noun),
+    units.several(#groups, "stack"))
+  if system > 0 then to:putf(", %s of the system", units.several(system, "stack")) end
+  if info.races > 0 then to:putf(", %s", units.several(info.races, "data race")) end
   if #dump.filters > 0 then
     to:put("; only " .. text.printable(table.concat(dump.filters, ", ")))
   end
@@ -242,7 +238,9 @@ function report.write(dump, opts, out)
   put_notes(to, dump, info)
   put_suspects(to, dump)
   for i = 1, n do put_group(to, groups[i], dump:noun(), opts) end
-  if n < #groups then to:putf("\n… %s more; -n 0 shows all\n", count_of(#groups - n, "stack")) end
+  if n < #groups then
+    to:putf("\n… %s more; -n 0 shows all\n", units.several(#groups - n, "stack"))
+  end
   return to:finish()
 end
 

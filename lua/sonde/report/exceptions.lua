@@ -77,7 +77,7 @@ function exceptions.write(trace, opts, out)
   local rows = {}
   for i = 1, n do rows[i] = cells_of(list[i]) end
   local to <const> = sink.new(out)
-  to:putf("Exceptions: %s of %d type%s", units.count(total), #list, #list == 1 and "" or "s")
+  to:putf("Exceptions: %s of %s", units.count(total), units.several(#list, "type"))
   to:putf("%s\n\n", n < #list and (", the %d most frequent:"):format(n) or ":")
   to:lines(layout.lines(COLUMNS, rows))
   to:putf("\nWhere they are thrown: sonde report tree %s --view exception\n", trace.name)

@@ -222,8 +222,7 @@ local function put_samples(to, trace, counts)
       sampling.passes == 1 and "one pass"
         or "a pass every " .. units.duration(sampling.period_ns))
   end
-  line(to, "samples", "%s of %d thread%s%s", units.count(n), threads, threads == 1 and "" or "s",
-    kinds)
+  line(to, "samples", "%s of %s%s", units.count(n), units.several(threads, "thread"), kinds)
 end
 
 local function put_names(to, trace, counts)

@@ -74,10 +74,6 @@ local function add_filters(lines, filters)
   end
 end
 
-local function dropped(n, noun, word, value)
-  return ("Dropped %d %s%s (%s <= %s)"):format(n, noun, n == 1 and "" or "s", word, value)
-end
-
 --- All lines: the profile, the filters, what is shown of it.
 -- @param about a scope, whose unit has been chosen
 -- @tparam table graph as of `trim.graph`
@@ -92,11 +88,11 @@ function legend.lines(about, graph, opts)
     about:value(sum), (about:percent(sum):gsub("^ +", "")), about:value(about.whole))
   if about.whole == 0 then return lines end
   if graph.dropped > 0 then
-    lines[#lines + 1] = dropped(graph.dropped, "node", "cum",
+    lines[#lines + 1] = trim.dropped(graph.dropped, "node", "cum",
       about:value(trim.cutoff(about, opts.node_fraction)))
   end
   if graph.dropped_edges > 0 then
-    lines[#lines + 1] = dropped(graph.dropped_edges, "edge", "freq",
+    lines[#lines + 1] = trim.dropped(graph.dropped_edges, "edge", "freq",
       about:value(trim.cutoff(about, opts.edge_fraction)))
   end
   local shown <const> = #graph.nodes

@@ -74,11 +74,6 @@ function nodes.list(profile, index, opts)
   return list
 end
 
--- "Dropped 3 nodes (cum <= 0.02s)": pprof's words for what was left out.
-local function dropped(n, noun, word, value)
-  return ("Dropped %d %s%s (%s <= %s)"):format(n, noun, n == 1 and "" or "s", word, value)
-end
-
 --- The lines that say how much of a profile a table shows.
 -- @param about a scope, whose unit has been chosen
 -- @tparam table opts checked options
@@ -93,7 +88,7 @@ function nodes.shown(about, opts, graph)
       about:value(about.whole), about:denominator()),
   }
   if graph.dropped > 0 then
-    lines[2] = dropped(graph.dropped, "node", "cum",
+    lines[2] = trim.dropped(graph.dropped, "node", "cum",
       about:value(trim.cutoff(about, opts.node_fraction)))
   end
   return lines

@@ -334,6 +334,16 @@ function trim.graph(about, opts, shape)
   }
 end
 
+--- "Dropped 3 nodes (cum <= 0.02s)": pprof's words for what was left out.
+-- @tparam integer n
+-- @tparam string noun of one
+-- @tparam string word what was too small
+-- @tparam string value what it had to be above
+-- @treturn string
+function trim.dropped(n, noun, word, value)
+  return ("Dropped %d %s%s (%s <= %s)"):format(n, noun, n == 1 and "" or "s", word, value)
+end
+
 --- " (inline)" or " (partial-inline)" behind a name: whether all calls of a
 -- node, or some, were inlined.
 -- @tparam table node

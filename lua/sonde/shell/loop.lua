@@ -11,6 +11,7 @@ local pager <const> = require "sonde.shell.pager"
 local settings <const> = require "sonde.shell.settings"
 local show <const> = require "sonde.shell.show"
 local text <const> = require "sonde.base.text"
+local units <const> = require "sonde.base.units"
 local words <const> = require "sonde.shell.words"
 
 local loop = {}
@@ -90,7 +91,7 @@ local function filter_words(values)
   if #parts == 0 then return nil end
   local joined <const> = text.printable(table.concat(parts, " "))
   if #joined <= MAX_STATE then return joined end
-  return ("%d filter%s"):format(#parts, #parts == 1 and "" or "s")
+  return units.several(#parts, "filter")
 end
 
 --- What is shown now, in a few words: "wall", "after alloc focus=Json".

@@ -52,8 +52,9 @@ function rule.look(ev)
     title = ("Exceptions are thrown in storms, mostly %s"):format(row.type or "?"),
     severity = rate >= GRAVE_RATE and "high" or "medium", certainty = "certain",
     figure = { value = row.count, unit = "count", text = figure_text(row, rate) },
-    detail = ("%s exceptions of %d type%s in %s.%s"):format(units.count(total), #types,
-      #types == 1 and "" or "s", evidence.duration(ev.duration_ns), who ~= "" and who .. "." or ""),
+    detail = ("%s of %s in %s.%s"):format(units.several(total, "exception"),
+      units.several(#types, "type"), evidence.duration(ev.duration_ns),
+      who ~= "" and who .. "." or ""),
     command = ev:command("report exceptions"),
     view = "exception", focus = name and evidence.short(name),
   }

@@ -2,6 +2,7 @@
 -- not.
 -- @module sonde.finding.rules.starvation
 local evidence <const> = require "sonde.finding.evidence"
+local units <const> = require "sonde.base.units"
 
 local rule = {}
 
@@ -56,7 +57,7 @@ function rule.look(ev)
       or "Work for the thread pool waited half a second for a free thread",
     severity = sure and "high" or "low", certainty = sure and "certain" or "hint",
     figure = { value = n, unit = "count",
-      text = ("%d time%s, %d to %d threads"):format(n, n == 1 and "" or "s", first, most) },
+      text = ("%s, %d to %d threads"):format(units.several(n, "time"), first, most) },
     detail = "The runtime added a thread each time because queued work did not begin; it adds"
       .. " about two a second, so work waits for seconds. The threads are blocked (calls that"
       .. " wait, locks, Task.Wait, .Result) or busy with long work.",
