@@ -230,6 +230,7 @@ build = {
     ["sonde.capture.recorder"] = "lua/sonde/capture/recorder.lua",
     ["sonde.capture.store.batch"] = "lua/sonde/capture/store/batch.lua",
     ["sonde.capture.store.clickhouse"] = "lua/sonde/capture/store/clickhouse.lua",
+    ["sonde.capture.store.clickhouse_groups"] = "lua/sonde/capture/store/clickhouse_groups.lua",
     ["sonde.capture.store.clickhouse_keeping"] = "lua/sonde/capture/store/clickhouse_keeping.lua",
     ["sonde.capture.store.clickhouse_reading"] = "lua/sonde/capture/store/clickhouse_reading.lua",
     ["sonde.capture.store"] = "lua/sonde/capture/store/init.lua",

@@ -1,7 +1,7 @@
 --- What a store can be asked beyond its rows, for every store alike: profiles of a
 -- window, groups, how a function or the number of goroutines went from checkpoint
 -- to checkpoint.
--- A store brings `kinds fields query rows parts payload sums tally captures`.
+-- A store brings `kinds fields query rows parts payload sums counts stack tally captures`.
 -- @module sonde.capture.answers
 local asking <const> = require "sonde.capture.asking"
 local core <const> = require "sonde.c.core"
@@ -129,12 +129,9 @@ local function filters_of(opts, more)
   return words
 end
 
-local function name_it(self, profile, q, opts, view, more)
-  return profile:set_notes { view = view, name = self.name,
-    filters = filters_of(opts, ("kind=%s%s"):format(q.kind, more or "")) }
-end
-
-local function sum_of_goprof(self, q, opts)
+-- What a kind has of a window: `types`, and an iterator `sums` of frames and the sums
+-- of each type.
+local function of_goprof(self, q, opts)
   local by_profile <const>, order <const> = types_of(self, q)
   local chosen <const> = choose_profile(by_profile, order, opts.view)
   if chosen == nil then
@@ -162,28 +159,25 @@ local function sum_of_goprof(self, q, opts)
     q.conditions[#q.conditions + 1] = { field = fields.find(q.fields, "profile"),
       values = { chosen } }
   end
-  local profile <const> = build(pairs_of, self:sums(q, "value", slots, "sample_type"))
   local more = #order > 1 and (", profile=%s of %s"):format(chosen, table.concat(order, " ")) or ""
   if types.parts > types.n then
     more = ("%s, the sum of %d profiles"):format(more, types.parts // types.n)
   end
-  return name_it(self, profile, q, opts, nil, more)
+  return { types = pairs_of, sums = self:sums(q, "value", slots, "sample_type"), more = more }
 end
 
 -- Dumps: how many goroutines or threads, and how long they have waited.
-local function sum_of_stacks(self, q, opts)
+local function of_stacks(self, q, opts)
   local view <const> = opts.view or "goroutine"
   if view == "wait" then
-    local profile <const> = build({ { "wait", "minutes" } },
-      self:sums(q, "wait_minutes", { "wait" }))
-    return name_it(self, profile, q, opts, "wait")
+    return { types = { { "wait", "minutes" } }, view = view,
+      sums = self:sums(q, "wait_minutes", { "wait" }) }
   end
   if view ~= "goroutine" and view ~= "thread" and view ~= "count" then
     return nil, ("%s: stacks have no view '%s' (goroutine, wait)"):format(self.name, view),
       "no_samples"
   end
-  local profile <const> = build({ { view, "count" } }, self:sums(q, "count", { view }))
-  return name_it(self, profile, q, opts, view)
+  return { types = { { view, "count" } }, view = view, sums = self:sums(q, "count", { view }) }
 end
 
 -- The segments' own profiles, added up.
@@ -206,13 +200,42 @@ local function sum_of_traces(self, q, opts)
   return require("sonde").merge(list)
 end
 
-local OF_KIND <const> = { goprof = sum_of_goprof, nettrace = sum_of_traces }
-
 local function has_frames(q)
   for _, field in ipairs(q.fields) do
     if field.type == "frames" then return true end
   end
   return false
+end
+
+--- What there is of a window of records, by stack.
+-- @function Store:stack_sums
+-- @tparam ?table opts as for `profile`
+-- @treturn ?table `types` (each a list of name and unit) and `sums`, an iterator of
+--   frames and the list of their sums; of traces a `profile` instead; and the query `q`
+-- @treturn ?string message
+-- @treturn ?string code `no_samples` when nothing is there
+-- @treturn ?string hint
+local function stack_sums(self, opts)
+  opts = asking.copy(opts)
+  local view <const> = opts.view
+  opts.view = nil
+  local q, message, code, hint = asking.asked(self, opts)
+  if q == nil then return nil, message, code, hint end
+  opts.view = view
+  local found
+  if q.kind == "goprof" then
+    found, message, code, hint = of_goprof(self, q, opts)
+  elseif q.kind == "nettrace" then
+    local profile, why, reason, help = sum_of_traces(self, q, opts)
+    found, message, code, hint = profile and { profile = profile }, why, reason, help
+  elseif not has_frames(q) then
+    return nil, ("%s: records of the kind '%s' have no stacks"):format(self.name, q.kind),
+      "unavailable", ("sonde query %s --kind %s"):format(self.name, q.kind)
+  else
+    found, message, code, hint = of_stacks(self, q, opts)
+  end
+  if found then found.q = q end
+  return found, message, code, hint
 end
 
 --- The records of a window as one profile, for every report.
@@ -224,26 +247,16 @@ end
 -- @treturn ?string code `no_samples` when nothing is there
 -- @treturn ?string hint
 local function profile(self, opts)
-  opts = asking.copy(opts)
-  local view <const> = opts.view
-  opts.view = nil
-  local q, message, code, hint = asking.asked(self, opts)
-  if q == nil then return nil, message, code, hint end
-  opts.view = view
-  local sum = OF_KIND[q.kind]
-  if sum == nil then
-    if not has_frames(q) then
-      return nil, ("%s: records of the kind '%s' have no stacks"):format(self.name, q.kind),
-        "unavailable", ("sonde query %s --kind %s"):format(self.name, q.kind)
-    end
-    sum = sum_of_stacks
-  end
-  local made, why, reason, help = sum(self, q, opts)
-  if made and #made == 0 then
+  local found <const>, message, code, hint = stack_sums(self, opts)
+  if found == nil then return nil, message, code, hint end
+  local made <const> = found.profile or build(found.types, found.sums)
+  if #made == 0 then
     return nil, self.name .. ": no records in this window", "no_samples",
       "sonde captures " .. self.name
   end
-  return made, why, reason, help
+  if found.profile then return made, message, code, hint end
+  return made:set_notes { view = found.view, name = self.name,
+    filters = filters_of(opts or {}, ("kind=%s%s"):format(found.q.kind, found.more or "")) }
 end
 
 -- How records are grouped: the field, or what makes a text of a stack.
@@ -403,9 +416,9 @@ end
 
 -- Methods whose failures of the world are results.
 local METHODS <const> = {
-  records = records, find = find, profile = profile, groups = as_rows(groups),
-  payloads = payloads, trend = as_rows(over_time.trend), growth = as_rows(over_time.growth),
-  diff = over_time.diff,
+  records = records, find = find, profile = profile, stack_sums = stack_sums,
+  groups = as_rows(groups), payloads = payloads, trend = as_rows(over_time.trend),
+  growth = as_rows(over_time.growth), diff = over_time.diff,
 }
 
 --- Gives a class of stores these methods.

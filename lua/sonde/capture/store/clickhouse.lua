@@ -8,6 +8,7 @@ local batch <const> = require "sonde.capture.store.batch"
 local core <const> = require "sonde.c.core"
 local errors <const> = require "sonde.base.errors"
 local fields <const> = require "sonde.capture.fields"
+local groups <const> = require "sonde.capture.store.clickhouse_groups"
 local http <const> = require "sonde.base.http"
 local json <const> = require "sonde.base.json"
 local reading <const> = require "sonde.capture.store.clickhouse_reading"
@@ -21,6 +22,7 @@ Store.__index = Store
 Store.__name = "sonde.Store"
 waiting.add_to(Store)
 reading.add_to(Store)
+groups.add_to(Store)
 require("sonde.capture.store.clickhouse_keeping").add_to(Store)
 require("sonde.capture.answers").add_to(Store)
 

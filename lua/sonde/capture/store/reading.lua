@@ -333,6 +333,43 @@ function Reading:sums(q, what, slots, by)
   end
 end
 
+local function number_column(q, name)
+  local field <const> = fields.find(q.fields, name)
+  return field and select.column(field) or "NULL"
+end
+
+--- Counts the goroutines of each process and checkpoint by stack.
+-- @tparam table q
+-- @treturn function iterator: key (or pid) of the process, id of the
+--   checkpoint, the stack (for `Reading:stack`), how many
+function Reading:counts(q)
+  local stack_of_row <const> = select.stack(q)
+  local sql <const>, values <const> = select.records(q, true)
+  -- One number for part and stack: both are counted from 1.
+  local statement <close> = must(self.db:prepare(("SELECT p.id << 32 | %s, 0, coalesce(%s, 1) %s"
+    .. " AND %s IS NOT NULL AND %s IS NOT NULL"):format(stack_of_row, number_column(q, "count"),
+    sql, stack_of_row, number_column(q, "goroutine_id"))))
+  local n <const>, keys <const>, sums <const> = statement:sums(1, table.unpack(values))
+  if n == nil then errors.raise { message = self.path .. ": " .. keys, code = sums } end
+  local parts, i = {}, 0
+  for part in self:parts(q) do parts[part.id] = part end
+  return function()
+    if i == n then return nil end
+    local both <const>, amount <const> = ("=i8"):unpack(keys, 8 * i + 1),
+      ("=i8"):unpack(sums[1], 8 * i + 1)
+    i = i + 1
+    local part <const>, stack <const> = parts[both >> 32], both & 0xffffffff
+    return part.key or tostring(part.pid), part.checkpoint_id, stack, amount
+  end
+end
+
+--- A stack of `Reading:counts`.
+-- @tparam integer id
+-- @treturn table `frames`, `hash`
+function Reading:stack(id)
+  return stack_of(self, id)
+end
+
 -- The column of a field and whether it holds numbers of texts; NULL when the kind
 -- has no such field.
 local function text_column(q, name)
@@ -340,11 +377,6 @@ local function text_column(q, name)
   local field <const> = fields.find(q.fields, name)
   if field == nil then return "NULL", false end
   return select.column(field), field.at == "record" and field.type == "string"
-end
-
-local function number_column(q, name)
-  local field <const> = fields.find(q.fields, name)
-  return field and select.column(field) or "NULL"
 end
 
 --- Groups the records that a query names, by a text or by their stack.
