@@ -241,7 +241,8 @@ describe("a running Go program", function()
     assert.equal(0, status, err)
     assert.matches("\n100 goroutines: chan receive, created by main.times\n", out, 1, true)
     local labels = {}
-    for _ = 1, 20 do   -- the burner is between two stretches of work now and then
+    -- The labels are of a second answer: the burner has to be on the same line in both.
+    for _ = 1, 200 do
       for _, row in ipairs(helper.json_lines((command("dump", process.url, "--json", "--func",
         "main.burnCPU.func")))) do
         labels = row.labels

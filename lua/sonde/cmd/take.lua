@@ -28,10 +28,15 @@ end
 local function need_go(pid)
   local info, message, code = require("sonde.golang.buildinfo").of_pid(pid)
   if info then return end
+  local has_file <const> = require("sonde.c.core").path_info(tostring(pid)) ~= nil
+  local hint = has_file and "./" .. pid or "sonde ps"
   if code == "not_found" then message = ("no process %d"):format(pid)
-  elseif code == "unavailable" then message = ("process %d is no Go program"):format(pid) end
-  errors.raise { message = "cannot open: " .. message, code = code,
-    hint = code == "unavailable" and ("sonde record -p %d"):format(pid) or "./" .. pid }
+  elseif code == "permission" then
+    message, hint = ("process %d: permission denied"):format(pid), "as its user, or as root"
+  elseif code == "unavailable" then
+    message, hint = ("process %d is no Go program"):format(pid), ("sonde record -p %d"):format(pid)
+  end
+  errors.raise { message = "cannot open: " .. message, code = code, hint = hint }
 end
 
 --- How a running process is asked, of a verb's options.
