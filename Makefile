@@ -136,7 +136,6 @@ test-browser:
 	$(SUBMAKE) all
 	$(Q)$(BUSTED) spec/browser_spec.lua </dev/null
 
-# The page's scripts are checked where the linter can be had.
 # Probes of kernel functions, in a virtual machine that has them.
 test-qemu:
 	$(Q)sh .ci/install run test qemu
@@ -144,6 +143,7 @@ test-qemu:
 	$(Q)sh spec/qemu/kernel.sh
 	$(Q)$(BUSTED) spec/probe_kernel_spec.lua </dev/null
 
+# The page's scripts are checked where the linter can be had.
 lint:
 	$(Q)sh .ci/install run lint
 	$(SUBMAKE) lint-c lint-lua
