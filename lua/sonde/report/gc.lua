@@ -17,6 +17,7 @@ gc.options = {
 }
 
 local DEFAULT_ROWS <const> = 20
+local FEW <const> = 100
 
 local GENERATIONS <const> = { "gen 0", "gen 1", "gen 2", "large objects", "pinned objects" }
 
@@ -37,14 +38,35 @@ local function nothing(trace)
     .. " Microsoft-Windows-DotNETRuntime"):format(trace.name), "no_samples"
 end
 
-local function by_pause(gcs)
-  local sorted <const> = table.move(gcs, 1, #gcs, 1, {})
-  table.sort(sorted, function(a, b)
-    if a.pause_ns ~= b.pause_ns then return a.pause_ns > b.pause_ns end
-    if a.start_ns ~= b.start_ns then return a.start_ns < b.start_ns end
-    return a.number < b.number
-  end)
-  return sorted
+local function is_longer(a, b)
+  if a.pause_ns ~= b.pause_ns then return a.pause_ns > b.pause_ns end
+  if a.start_ns ~= b.start_ns then return a.start_ns < b.start_ns end
+  return a.number < b.number
+end
+
+-- Puts a row where it belongs among the n longest.
+local function insert(list, n, row)
+  local at = math.min(#list + 1, n)
+  while at > 1 and is_longer(row, list[at - 1]) do
+    list[at] = list[at - 1]
+    at = at - 1
+  end
+  list[at] = row
+end
+
+-- The n with the longest pauses. Where few are wanted of very many, to sort them
+-- all would cost more than to look at each.
+local function longest(gcs, n)
+  if n > FEW then
+    local sorted <const> = table.move(gcs, 1, #gcs, 1, {})
+    table.sort(sorted, is_longer)
+    return table.move(sorted, 1, n, 1, {})
+  end
+  local list = {}
+  for _, row in ipairs(gcs) do
+    if #list < n or is_longer(row, list[n]) then insert(list, n, row) end
+  end
+  return list
 end
 
 --- Iterates over the collections in order of time, for `--json`: `number
@@ -57,7 +79,7 @@ end
 function gc.rows(trace, opts)
   local gcs = trace:gcs()
   if #gcs == 0 then return nothing(trace) end
-  if opts.n and opts.n > 0 then gcs = by_pause(gcs) end
+  if opts.n and opts.n > 0 then gcs = longest(gcs, opts.n) end
   return sink.rows(gcs, opts.n, function(row)
     row.unit = "nanoseconds"
     return row
@@ -168,10 +190,7 @@ function gc.write(trace, opts, out)
   if n == 0 or n > #gcs then n = #gcs end
   if n == 0 then return to:finish() end
   local rows = {}
-  for i, row in ipairs(by_pause(gcs)) do
-    if i > n then break end
-    rows[i] = cells_of(row)
-  end
+  for i, row in ipairs(longest(gcs, n)) do rows[i] = cells_of(row) end
   to:putf("\nThe %d with the longest pauses:\n", n)
   to:lines(layout.lines(COLUMNS, rows))
   return to:finish()
