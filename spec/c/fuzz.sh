@@ -31,6 +31,17 @@ case $name in
     seed /usr/bin/true /bin/echo /usr/lib/*/crti.o
     echo 'int main(void) { return 0; }' | gcc -x c -O1 -o "$corpus/seed-program" - || :
     ;;
+  jitdump)
+    # A head of 40 bytes; "f" at 0x1000, 32 bytes; the same moved to 0x1800.
+    { printf 'DTiJ\1\0\0\0\50\0\0\0\76\0\0\0\0\0\0\0\7\0\0\0'
+      printf '\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+      printf '\0\0\0\0\72\0\0\0\1\0\0\0\0\0\0\0\7\0\0\0\7\0\0\0'
+      printf '\0\20\0\0\0\0\0\0\0\20\0\0\0\0\0\0\40\0\0\0\0\0\0\0'
+      printf '\1\0\0\0\0\0\0\0f\0'
+      printf '\1\0\0\0\100\0\0\0\2\0\0\0\0\0\0\0\7\0\0\0\7\0\0\0'
+      printf '\0\30\0\0\0\0\0\0\0\20\0\0\0\0\0\0\0\30\0\0\0\0\0\0'
+      printf '\40\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0'
+    } >"$corpus/seed-code" ;;
   textmap) printf '1000 20 a\n0x2000 1f b c\n' >"$corpus/seed-perf"
     printf 'ffffffff81000000 T _text\nffffffffc0000000 t f\t[ext4]\n' >"$corpus/seed-k" ;;
   *) seed $(find spec/data -name '*.nettrace' -size -300k -o -name '*tracelogging*') ;;

@@ -7,18 +7,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void use(const uint8_t *data, size_t size, int is_kernel) {
+static char *copy_of(const uint8_t *data, size_t size) {
+  char *copy = malloc(size + 1);
+  if (copy != NULL && size > 0) memcpy(copy, data, size);
+  return copy;
+}
+
+static void use_kallsyms(const uint8_t *data, size_t size) {
   struct budget budget;
   struct symtab t;
   uint64_t hidden;
-  char *copy = malloc(size + 1);
+  char *copy = copy_of(data, size);
   if (copy == NULL) return;
-  if (size > 0) memcpy(copy, data, size);
   budget_init(&budget, (size_t)64 << 20);
   symtab_init(&t, &budget);
-  int status = is_kernel ? textmap_kallsyms(&t, copy, size, &hidden)
-                         : textmap_perf(&t, copy, size);
-  if (status == 0 && symtab_finish(&t) == 0)
+  if (textmap_kallsyms(&t, copy, size, &hidden) == 0
+      && symtab_finish(&t) == 0)
     for (uint32_t i = 0; i < t.count && i < 64; i++) {
       const struct symbol *s = symtab_find(&t, t.rows[i].address);
       if (s == NULL || strlen(s->name) > size) abort();
@@ -27,8 +31,22 @@ static void use(const uint8_t *data, size_t size, int is_kernel) {
   free(copy);
 }
 
+static void use_perf(const uint8_t *data, size_t size) {
+  struct budget budget;
+  struct codemap m;
+  char *copy = copy_of(data, size);
+  if (copy == NULL) return;
+  budget_init(&budget, (size_t)64 << 20);
+  if (codemap_init(&m, &budget) == 0 && textmap_perf(&m, copy, size) == 0
+      && codemap_finish(&m) == 0)
+    for (uint32_t i = 0; i < m.n_pieces && i < 64; i++)
+      if (codemap_find(&m, m.pieces[i].start) == NULL) abort();
+  codemap_free(&m);
+  free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  use(data, size, 0);
-  use(data, size, 1);
+  use_perf(data, size);
+  use_kallsyms(data, size);
   return 0;
 }

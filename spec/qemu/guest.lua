@@ -108,8 +108,9 @@ checks[#checks + 1] = { "addresses of the kernel", function()
   local probe <close> = assert(sonde.probe { kernel = "^vfs_open$" })
   local kernel <const> = require "sonde.probe.kernel"
   local address
-  for _, row in ipairs(assert(kernel.table())) do
-    if row.name == "vfs_open" then address = row.address end
+  local all <const> = assert(kernel.table())
+  for i, name in ipairs(all.names) do
+    if name == "vfs_open" then address = all.addresses[i] end
   end
   local frame <const> = probe:resolve_kernel(address + 5)
   equal("vfs_open", frame.name, "name")

@@ -63,16 +63,16 @@ int textmap_kallsyms(struct symtab *t, char *text, size_t size,
   return 0;
 }
 
-int textmap_perf(struct symtab *t, char *text, size_t size) {
+int textmap_perf(struct codemap *m, char *text, size_t size) {
   struct scan all = {text, text + size}, line;
-  uint32_t number = 0;
   while (next_line(&all, &line)) {
     uint64_t address, length;
     if (hexadecimal(&line, &address) != 0 || hexadecimal(&line, &length) != 0
-        || line.at == line.end || length == 0)
+        || line.at == line.end)
       continue;
-    struct symbol s = {address, length, line.at, ++number};
-    if (symtab_add(t, &s) != 0) return -1;
+    if (codemap_add(m, address, length, line.at,
+                    (size_t)(line.end - line.at)) != 0)
+      return -1;
   }
   return 0;
 }

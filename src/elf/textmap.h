@@ -6,6 +6,7 @@
 #ifndef SONDE_ELF_TEXTMAP_H
 #define SONDE_ELF_TEXTMAP_H
 
+#include "elf/codemap.h"
 #include "elf/symtab.h"
 
 /*
@@ -17,9 +18,9 @@ int textmap_kallsyms(struct symtab *t, char *text, size_t size,
                      uint64_t *hidden);
 
 /*
-** Adds the functions of a perf map, "START SIZE NAME" in hexadecimal. Of two
-** lines for one place the later is shown. 0, or -1 without memory.
+** Adds the functions of a perf map, "START SIZE NAME" in hexadecimal, in its
+** order. 0, or -1 without memory.
 */
-int textmap_perf(struct symtab *t, char *text, size_t size);
+int textmap_perf(struct codemap *m, char *text, size_t size);
 
 #endif

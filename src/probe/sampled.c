@@ -6,38 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "elf/textmap.h"
 #include "probe/sampler.h"
 #include "symbols/annotate.h"
-
-static long name_frames(struct sampler *s, uint32_t pid,
-                        const struct symtab *map) {
-  long n = 0;
-  for (uint32_t i = 0; i < s->n_frames; i++) {
-    struct sampler_frame *f = &s->frames[i];
-    const struct module *m = &s->spaces.modules[f->module];
-    if (m->kind != MODULE_CODE || m->pid != pid || f->name != 0) continue;
-    const struct symbol *symbol = symtab_find(map, f->address);
-    if (symbol == NULL) continue;
-    uint32_t name = strtab_add(&s->texts, symbol->name,
-                               strlen(symbol->name));
-    if (name == UINT32_MAX) return -1;
-    f->name = name;
-    n++;
-  }
-  return n;
-}
-
-long sampler_name_by_map(struct sampler *s, uint32_t pid, char *text,
-                         size_t size) {
-  struct symtab map;
-  long n = -1;
-  symtab_init(&map, &s->budget);
-  if (textmap_perf(&map, text, size) == 0 && symtab_finish(&map) == 0)
-    n = name_frames(s, pid, &map);
-  symtab_free(&map);
-  return n;
-}
 
 struct making {
   struct sampler *sampler;
@@ -109,16 +79,29 @@ static int make_mappings(struct making *k) {
   return 0;
 }
 
-/* A location of one function, which 'name' names. */
-static uint32_t named(struct making *k, const char *name, uint32_t mapping,
-                      uint64_t address) {
-  struct function f = {.name = text(k->profile, name)};
-  struct line line = {0};
+/* A place in code of which more is known than its name. */
+struct spot {
+  const char *name, *file;
+  uint32_t line;
+};
+
+static uint32_t located(struct making *k, struct spot spot, uint32_t mapping,
+                        uint64_t address) {
+  struct function f = {.name = text(k->profile, spot.name),
+                       .file = text(k->profile, spot.file)};
+  struct line line = {.line = spot.line};
   struct location l = {.address = address, .mapping = mapping};
-  if (f.name == PROFILE_NONE) return PROFILE_NONE;
+  if (f.name == PROFILE_NONE || f.file == PROFILE_NONE) return PROFILE_NONE;
   line.function = intern_function(&k->in, &f);
   if (line.function == PROFILE_NONE) return PROFILE_NONE;
   return intern_location(&k->in, &l, &line, 1);
+}
+
+/* A location of one function, which 'name' names. */
+static uint32_t named(struct making *k, const char *name, uint32_t mapping,
+                      uint64_t address) {
+  struct spot spot = {name, "", 0};
+  return located(k, spot, mapping, address);
 }
 
 static const char *const marks[] = {
@@ -188,7 +171,11 @@ static uint32_t code_location(struct making *k,
     row.file = text(k->profile, place);
     if (row.file != PROFILE_NONE) mapping = intern_mapping(&k->in, &row);
   }
-  if (*name != 0) return named(k, name, mapping, frame->address);
+  if (*name != 0) {
+    struct spot spot = {name, strtab_get(&s->texts, frame->file, NULL),
+                        frame->line};
+    return located(k, spot, mapping, frame->address);
+  }
   if (*path != 0)
     snprintf(words, sizeof words, "%.250s [stub]", base_of(path));
   else snprintf(words, sizeof words, map == NULL ? "[unknown]" : "[code]");

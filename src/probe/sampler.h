@@ -25,7 +25,8 @@ struct sampler_counts {
 struct sampler_frame {
   uint32_t module;
   uint64_t address;
-  uint32_t name, place;      /* strings: of code of no file, when known */
+  /* Of code of no file, when known; strings but for 'line'. */
+  uint32_t name, place, file, line;
   /* A frame, counted from 1, that called this one if this is a body which
   ** replaced another: then the frame behind it on the stack is none. */
   uint32_t caller;
@@ -107,13 +108,6 @@ uint32_t sampler_thread_of(struct sampler *s, uint32_t pid, uint32_t tid);
 uint32_t sampler_mark(struct sampler *s, enum sampler_mark mark);
 int sampler_add_row(struct sampler *s, uint32_t thread, uint32_t stack,
                     int64_t count, int64_t weight, enum sampler_state state);
-
-/*
-** Names frames in code of no file by a process's perf map, which is changed
-** meanwhile. How many; -1 without memory.
-*/
-long sampler_name_by_map(struct sampler *s, uint32_t pid, char *text,
-                         size_t size);
 
 /*
 ** The profile: a row for each thread and stack, with labels of threads (and

@@ -29,21 +29,26 @@ static int read_all(struct kernelsyms *k, int fd) {
   }
 }
 
-int kernelsyms_read(struct kernelsyms *k) {
+int kernelsyms_load(struct kernelsyms *k, const char *path) {
   uint64_t hidden = 0;
   memset(k, 0, sizeof *k);
   budget_init(&k->budget, 0);
   symtab_init(&k->table, &k->budget);
-  int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return -errno;
   int status = read_all(k, fd);
   close(fd);
   if (status != 0) return status;
-  if (textmap_kallsyms(&k->table, k->text, k->size, &hidden) != 0
-      || symtab_finish(&k->table) != 0)
+  if (textmap_kallsyms(&k->table, k->text, k->size, &hidden) != 0)
     return -ENOMEM;
   k->is_hidden = k->table.count == 0 && hidden > 0;
   return 0;
+}
+
+int kernelsyms_read(struct kernelsyms *k) {
+  int status = kernelsyms_load(k, KERNELSYMS_PATH);
+  if (status != 0) return status;
+  return symtab_finish(&k->table) != 0 ? -ENOMEM : 0;
 }
 
 void kernelsyms_free(struct kernelsyms *k) {
@@ -52,12 +57,15 @@ void kernelsyms_free(struct kernelsyms *k) {
   k->text = NULL;
 }
 
+const char *kernelsyms_module(const struct kernelsyms *k,
+                              const struct symbol *s) {
+  const char *behind = s->name + strlen(s->name) + 1;
+  return behind < k->text + k->size && *behind == '[' ? behind : NULL;
+}
+
 const char *kernelsyms_find(const struct kernelsyms *k, uint64_t address,
                             const char **module) {
   const struct symbol *s = symtab_find(&k->table, address);
-  *module = NULL;
-  if (s == NULL) return NULL;
-  const char *behind = s->name + strlen(s->name) + 1;
-  if (behind < k->text + k->size && *behind == '[') *module = behind;
-  return s->name;
+  *module = s != NULL ? kernelsyms_module(k, s) : NULL;
+  return s != NULL ? s->name : NULL;
 }

@@ -14,9 +14,21 @@ struct kernelsyms {
   uint8_t is_hidden;       /* all addresses are zero: kptr_restrict */
 };
 
-/* 0, or a negative errno; without addresses the table is empty. */
+#define KERNELSYMS_PATH "/proc/kallsyms"
+
+/*
+** Reads a text like /proc/kallsyms into a table of all names, in its order.
+** 0, or a negative errno; without addresses the table is empty.
+*/
+int kernelsyms_load(struct kernelsyms *k, const char *path);
+
+/* Reads the kernel's and makes functions findable, with a name for each. */
 int kernelsyms_read(struct kernelsyms *k);
 void kernelsyms_free(struct kernelsyms *k);
+
+/* The module of a function, in brackets; NULL for the kernel's own. */
+const char *kernelsyms_module(const struct kernelsyms *k,
+                              const struct symbol *s);
 
 /*
 ** The function that covers an address, NULL for none; '*module' is the

@@ -173,7 +173,9 @@ end
 
 local function frame_line(frame)
   local mark <const> = frame.function_id >= 0 and "*" or " "
-  local place <const> = frame.file ~= "" and ("  (%s)"):format(frame.file:match("[^/]*$")) or ""
+  -- An assembly's name goes on with its version and key.
+  local short <const> = frame.file:match("[^/]*$"):gsub(", Version=.*", "")
+  local place <const> = short ~= "" and ("  (%s)"):format(short) or ""
   return text.printable(("     %s %s+0x%x%s"):format(mark, frame.name, frame.offset, place))
 end
 
@@ -215,11 +217,12 @@ function talk.tables(report, args, env)
   if args.stacks then write_stacks(report, args, env) end
 end
 
---- Says what was lost.
+--- Says what was lost, and what names are missing.
 -- @tparam Report report
 -- @tparam table env
 function talk.losses(report, env)
   for _, words in ipairs(report:losses()) do env:say("lost: " .. words) end
+  for _, words in ipairs(report.missing) do env:say(words) end
 end
 
 --- Says what is probed, and what could not be.

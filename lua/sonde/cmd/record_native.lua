@@ -168,7 +168,7 @@ local function write(sampling, report, args, env)
   end
   local profile <const>, missing = sampling:profile()
   tell(sampling, counts, env)
-  for _, text in ipairs(missing) do env:say("methods are without names: " .. text) end
+  for _, text in ipairs(missing) do env:say(text) end
   sampling:close()
   common.write_report(report, common.redacted(profile, args), {
     output = args.output, redact = args.redact, redactor = args.redactor,

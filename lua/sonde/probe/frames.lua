@@ -26,11 +26,11 @@ local function function_id(probe, frame)
       if func.kind == "user" then
         probe.by_place[("%s %d"):format(func.binary, func.address)] = func.id
       elseif func.kind == "kernel" then
-        probe.by_place[func.name] = func.id
+        probe.by_place[func.address] = func.id
       end
     end
   end
-  if frame.type == "kernel" then return probe.by_place[frame.name] or -1 end
+  if frame.type == "kernel" then return frame.start and probe.by_place[frame.start] or -1 end
   return frame.start and probe.by_place[("%s %d"):format(frame.file, frame.start)] or -1
 end
 
@@ -43,8 +43,12 @@ local function resolved(probe, pid, kind, address, is_caller)
     local at <const> = is_caller and address - 1 or address
     frame = kind == "user" and probe.resolver:user(probe.seen[pid], at)
       or probe.resolver.kernel(at)
-    if is_caller then frame.address, frame.offset = address, frame.offset + 1 end
-    frame.function_id = function_id(probe, frame)
+    -- Of a method that the runtime names only its name is known.
+    if is_caller and frame.start then frame.offset = frame.offset + 1 end
+    frame.address, frame.function_id = address, function_id(probe, frame)
+    -- Of several names of one place the report has that which was asked for.
+    local func <const> = probe.functions[frame.function_id + 1]
+    if func and func.kind == "kernel" then frame.name = func.name end
     probe.frames_by_address[key] = frame
   end
   return frame

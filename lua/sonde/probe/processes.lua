@@ -107,17 +107,19 @@ local function parse(text)
   return list
 end
 
---- What a process has mapped to execute.
+--- What a process has mapped to execute, and who it is.
 -- @tparam integer pid
 -- @treturn ?table `mappings` (`from to offset path file`, in order), `root` (for
---   its paths), `program`; nil when it cannot be looked at
+--   its paths), `program name inner_pid uid start_time started_at` (Unix time, s);
+--   nil when it cannot be looked at
 function processes.look(pid)
   local text <const> = core.read_file(("/proc/%d/maps"):format(pid), MAPS_LIMIT)
   if text == nil or text == "" then return nil end
-  local status <const> = proc.status(pid)
+  local status <const>, stat = proc.status(pid), proc.stat(pid) or {}
   return { pid = pid, mappings = parse(text), root = (proc.root(pid)),
-    program = processes.program(pid), name = (proc.stat(pid) or {}).name,
-    inner_pid = status and status.inner_pid or pid }
+    program = processes.program(pid), name = stat.name, start_time = stat.start_time,
+    started_at = stat.start_time and proc.started_at(stat.start_time),
+    inner_pid = status and status.inner_pid or pid, uid = status and status.uid }
 end
 
 --- The mapping that an address is in.

@@ -4,7 +4,8 @@ local profile = {}
 
 local function frame_of(frame)
   return { name = frame.name, module = frame.file ~= "" and frame.file
-    or frame.type == "kernel" and "[kernel]" or nil, address = frame.address }
+    or frame.type == "kernel" and "[kernel]" or nil, address = frame.address, file = frame.source,
+    line = frame.line }
 end
 
 local function stack_of(stack, func)

@@ -169,7 +169,8 @@ end
 --- Builds the report of probes that are stopped.
 -- @tparam Probe probe
 -- @treturn Report `duration_ns`, `latency`, `groups`, `failed` (list of `func role
---   message errno`), `lost` (by cause), `warnings`
+--   message errno`), `lost` (by cause), `warnings`, `missing` (what names of stacks
+--   are missing, and why: texts)
 function report.of(probe)
   local self <const> = setmetatable({
     duration_ns = probe.duration_ns, started_at = probe.started_at,
@@ -181,6 +182,7 @@ function report.of(probe)
   if self.has_stacks then read_stacks(self, probe) end
   read_groups(self, probe)
   read_losses(self, probe)
+  self.missing = probe.resolver:problems()
   return self
 end
 

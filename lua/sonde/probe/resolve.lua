@@ -2,6 +2,7 @@
 -- looked at while it lives; names come from the files, whenever asked for.
 -- @module sonde.probe.resolve
 local core <const> = require "sonde.c.core"
+local jit <const> = require "sonde.probe.jit"
 local kernel <const> = require "sonde.probe.kernel"
 local processes <const> = require "sonde.probe.processes"
 local symbols <const> = require "sonde.symbols"
@@ -36,35 +37,6 @@ function Resolver:image(seen, mapping)
   return image
 end
 
--- A perf map: what a runtime with a compiler of its own tells of its code.
--- Lines are in no order, and later ones replace earlier ones.
-local function perf_map(seen)
-  local list = {}
-  local path <const> = ("%s/tmp/perf-%d.map"):format(seen.root, seen.inner_pid)
-  local text <const> = core.read_file(path, 16 << 20)
-  for from, size, name in (text or ""):gmatch("(%x+) (%x+) ([^\n]+)\n") do
-    list[#list + 1] = { from = tonumber(from, 16), size = tonumber(size, 16), name = name,
-      order = #list }
-  end
-  table.sort(list, function(a, b)
-    if a.from ~= b.from then return math.ult(a.from, b.from) end
-    return a.order < b.order
-  end)
-  return list
-end
-
-local function in_perf_map(seen, address)
-  seen.perf_map = seen.perf_map or perf_map(seen)
-  local list <const> = seen.perf_map
-  local low, high = 1, #list
-  while low <= high do
-    local middle <const> = (low + high) // 2
-    if math.ult(address, list[middle].from) then high = middle - 1 else low = middle + 1 end
-  end
-  local row <const> = list[high]
-  if row and address - row.from < row.size then return row.name, address - row.from end
-end
-
 local function frame(kind, name, address, offset, file)
   return { type = kind, name = name, function_id = -1, address = address, offset = offset or 0,
     file = file or "" }
@@ -88,35 +60,65 @@ function Resolver:in_mapping(seen, mapping, address)
   return found
 end
 
+-- Code of no program or library: a compiler's, or a stub of precompiled code.
+function Resolver:in_code(seen, mapping, address)
+  seen.compiled = seen.compiled or jit.of(seen)
+  local path <const> = mapping and mapping.path:gsub(" %(deleted%)$", "") or ""
+  local code <const> = seen.compiled:find(address)
+  self.asked[seen.compiled] = true
+  if code then
+    local found <const> = frame("user", code.name, address, code.start and address - code.start,
+      code.module or path)
+    found.start, found.source, found.line = code.start, code.file, code.line
+    return found
+  end
+  if path:find "%.dll$" then
+    return frame("user", path:match "[^/]*$" .. " [stub]", address, 0, path)
+  end
+end
+
 --- The function of a process that an address is in.
 -- @tparam table seen of `sonde.probe.processes.look`; may be nil
 -- @tparam integer address
--- @treturn table `type name function_id offset address file`; the name is
---   `[symbol_not_found]` when nothing is known
+-- @treturn table `type name function_id offset address file`, of compiled code also
+--   `source line` when known; the name is `[symbol_not_found]` when nothing is known
 function Resolver:user(seen, address)
   if seen == nil then return frame("user", resolve.NOT_FOUND, address) end
-  local name, offset = in_perf_map(seen, address)
-  if name then return frame("user", name, address, offset) end
   local mapping <const> = processes.mapping_of(seen, address)
-  if mapping == nil then return frame("user", resolve.NOT_FOUND, address) end
-  local found <const> = self:in_mapping(seen, mapping, address)
+  local found <const> = mapping and self:in_mapping(seen, mapping, address)
+    or self:in_code(seen, mapping, address)
   if found then return found end
+  if mapping == nil then return frame("user", resolve.NOT_FOUND, address) end
   if mapping.path:find("^%[") then return frame("user", mapping.path, address, 0) end
   return frame("user", resolve.NOT_FOUND, address, 0, mapping.path)
+end
+
+--- What names of compiled code are missing, and why.
+-- @treturn {string,...}
+function Resolver:problems()
+  local list = {}
+  for names in pairs(self.asked) do
+    table.move(names.problems, 1, #names.problems, #list + 1, list)
+  end
+  table.sort(list)
+  return list
 end
 
 --- The function of the kernel that an address is in.
 -- @tparam integer address
 -- @treturn table as of `user`
 function Resolver.kernel(address)
-  local name, offset, module = kernel.resolve(address)
-  return frame("kernel", name or resolve.NOT_FOUND, address, offset, module or "")
+  local name, start, module = kernel.resolve(address)
+  local found <const> = frame("kernel", name or resolve.NOT_FOUND, address,
+    start and address - start, module or "")
+  found.start = start
+  return found
 end
 
 --- Makes a resolver, which keeps the files that it has read.
 -- @treturn Resolver
 function resolve.new()
-  return setmetatable({ images = {} }, Resolver)
+  return setmetatable({ images = {}, asked = {} }, Resolver)
 end
 
 return resolve

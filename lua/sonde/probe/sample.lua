@@ -7,7 +7,9 @@
 local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
+local jit <const> = require "sonde.probe.jit"
 local places <const> = require "sonde.probe.places"
+local processes <const> = require "sonde.probe.processes"
 local proc <const> = require "sonde.process.proc"
 local symbols <const> = require "sonde.symbols"
 local uv <const> = require "sonde.base.uv"
@@ -246,57 +248,32 @@ function Sampling:counts()
   return self.sampler:counts()
 end
 
--- The tier of bodies that replaced others while these ran (on-stack replacement).
-local REPLACED <const> = "Tier1-OSR"
-
-local function name_of(frame)
-  if frame.type ~= "" then return frame.type .. "." .. frame.method end
-  return frame.method
-end
-
--- Names of a .NET process's methods come from the runtime itself.
-local function name_managed(self, pid, frames)
-  local target <const> = require("sonde.dotnet.target").of_pid(pid)
-  if target == nil then return end
-  local known <const>, why = require("sonde.dotnet.names").of(target,
-    { fresh = true, timeout = 10 * SECOND })
-  if known == nil then return why end
-  for _, row in ipairs(frames) do
-    local frame <const> = known:frame(row.address)
-    if frame then
-      self.sampler:name(row.frame, name_of(frame), frame.assembly, frame.tier == REPLACED)
-    end
+-- Who wrote the code of no file of a process, as far as that can be seen now.
+local function compiled_by(self, pid)
+  local seen = processes.look(pid) or { pid = pid, root = "", inner_pid = pid }
+  if pid == self.pid and seen.start_time ~= self.start_time then
+    seen = { pid = pid, root = "", inner_pid = pid, name = self.name, start_time = self.start_time }
   end
-end
-
--- Maps of other compilers: each process writes its own, by the number that it
--- knows itself by.
-local function name_by_map(self, pid)
-  local status <const> = proc.status(pid)
-  local inner <const> = status and proc.inner_thread(pid, pid) or pid
-  for _, path in ipairs { ("/proc/%d/root/tmp/perf-%d.map"):format(pid, inner),
-                          ("/tmp/perf-%d.map"):format(pid) } do
-    local text <const> = core.read_file(path, 64 << 20)
-    if text then
-      return self.sampler:perf_map(pid, text)
-    end
-  end
+  return jit.of(seen)
 end
 
 --- Names the frames in code of no file and gives what was sampled.
 -- @treturn Profile of samples and of time (or of the event)
 -- @treturn {string,...} what is missing in it
 function Sampling:profile()
-  local by_pid, missing = {}, {}
+  local compiled, missing = {}, {}
   for _, row in ipairs(self.sampler:code()) do
-    by_pid[row.pid] = by_pid[row.pid] or {}
-    table.insert(by_pid[row.pid], row)
+    compiled[row.pid] = compiled[row.pid] or compiled_by(self, row.pid)
+    local code <const> = compiled[row.pid]:find(row.address)
+    if code then
+      self.sampler:name(row.frame, code.name, code.module, code.file, code.line,
+        code.is_replacement)
+    end
   end
-  for pid, frames in pairs(by_pid) do
-    local why <const> = name_managed(self, pid, frames)
-    if why then missing[#missing + 1] = why end
-    name_by_map(self, pid)
+  for _, names in pairs(compiled) do
+    table.move(names.problems, 1, #names.problems, #missing + 1, missing)
   end
+  table.sort(missing)
   require "sonde.profile"
   local profile <const> = assert(core.pprof_decode(self.sampler:profile(), { limit = 0 }))
   profile:set_info { time_ns = self.time_ns, duration_ns = self.elapsed_ns }

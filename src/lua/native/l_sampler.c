@@ -213,51 +213,40 @@ static int sampler_code(lua_State *L) {
   return 1;
 }
 
+/* The string of an argument that may be left out; UINT32_MAX: no memory. */
+static uint32_t text_of(lua_State *L, struct sampler *s, int arg) {
+  size_t len;
+  const char *text = luaL_optlstring(L, arg, "", &len);
+  return strtab_add(&s->texts, text, len);
+}
+
 /***
 Names such a frame.
 @function sampler:name
 @tparam integer frame
 @tparam string name
 @tparam[opt] string module where it is, such as an assembly
+@tparam[opt] string file of its source
+@tparam[opt] integer line in that
 @tparam[opt] boolean replacement it is in a body that replaced another while
 that ran, and whose frame lies on that one's
 */
 static int sampler_name(lua_State *L) {
   struct sampler *s = check(L);
-  lua_Integer i = luaL_checkinteger(L, 2);
-  size_t name_len, place_len;
-  const char *name = luaL_checklstring(L, 3, &name_len);
-  const char *place = luaL_optlstring(L, 4, "", &place_len);
+  lua_Integer i = luaL_checkinteger(L, 2), line = luaL_optinteger(L, 6, 0);
+  luaL_checkstring(L, 3);
   luaL_argcheck(L, i >= 0 && i < s->n_frames, 2, "no such frame");
-  uint32_t name_id = strtab_add(&s->texts, name, name_len);
-  uint32_t place_id = strtab_add(&s->texts, place, place_len);
-  if (name_id == UINT32_MAX || place_id == UINT32_MAX)
+  luaL_argcheck(L, line >= 0 && line <= UINT32_MAX, 6, "no such line");
+  uint32_t name = text_of(L, s, 3), place = text_of(L, s, 4);
+  uint32_t file = text_of(L, s, 5);
+  if (name == UINT32_MAX || place == UINT32_MAX || file == UINT32_MAX)
     return aux_no_memory(L);
-  s->frames[i].name = name_id;
-  s->frames[i].place = place_id;
-  s->frames[i].is_replacement = (uint8_t)lua_toboolean(L, 5);
+  s->frames[i].name = name;
+  s->frames[i].place = place;
+  s->frames[i].file = file;
+  s->frames[i].line = (uint32_t)line;
+  s->frames[i].is_replacement = (uint8_t)lua_toboolean(L, 7);
   return 0;
-}
-
-/***
-Names frames of a process by the map that its JIT compiler wrote for perf;
-those that have a name keep it.
-@function sampler:perf_map
-@tparam integer pid
-@tparam string text
-@treturn integer how many got a name
-*/
-static int sampler_perf_map(lua_State *L) {
-  struct sampler *s = check(L);
-  size_t size;
-  uint32_t pid = (uint32_t)luaL_checkinteger(L, 2);
-  const char *text = luaL_checklstring(L, 3, &size);
-  char *copy = lua_newuserdatauv(L, size + 1, 0);
-  memcpy(copy, text, size);
-  long n = sampler_name_by_map(s, pid, copy, size);
-  if (n < 0) return aux_no_memory(L);
-  lua_pushinteger(L, n);
-  return 1;
 }
 
 /***
@@ -301,7 +290,6 @@ static const luaL_Reg methods[] = {
   {"counts", sampler_count},
   {"code", sampler_code},
   {"name", sampler_name},
-  {"perf_map", sampler_perf_map},
   {"profile", sampler_write},
   {"close", sampler_gc},
   {NULL, NULL}
