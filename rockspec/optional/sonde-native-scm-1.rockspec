@@ -102,8 +102,6 @@ build = {
         "src/lua/native/l_probe_read.c",
         "src/lua/native/l_returns.c",
         "src/lua/native/l_sampler.c",
-        "src/lua/native/l_sampler.c",
-        "src/lua/native/l_sampler.c",
         "src/lua/native/l_symbols.c",
       },
       incdirs = { "src", "$(ZLIB_INCDIR)", "$(DW_INCDIR)" },
