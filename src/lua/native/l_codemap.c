@@ -87,9 +87,9 @@ Adds what a jitdump tells; of two pieces at one address the later counts.
 @function codemap:jitdump
 @tparam string path
 @treturn ?integer how many pieces of code it tells; or nil
-@treturn table `pid` (of the writer, as it knew itself), `damaged` (records that
-say what cannot be), `read` and `size` (bytes: less are read when the last record
-is not whole); or message
+@treturn table `pid` (of the writer, as it knew itself), `damaged` (records
+that say what cannot be), `read` and `size` (bytes: less are read when the last
+record is not whole); or message
 @treturn ?string code `not_found permission unavailable malformed`
 */
 static int codemap_jitdump(lua_State *L) {

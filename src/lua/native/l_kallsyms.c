@@ -51,8 +51,8 @@ static void push_module(lua_State *L, const char *module) {
 /***
 All names, in the kernel's order, those of one address too.
 @function kernel_symbols:functions
-@treturn table the lists `names addresses modules` (false: the kernel's own), and
-`is_hidden` (boolean: the kernel shows us names, but no addresses)
+@treturn table the lists `names addresses modules` (false: the kernel's own),
+and `is_hidden` (boolean: the kernel shows us names, but no addresses)
 */
 static int kallsyms_functions(lua_State *L) {
   const struct kernelsyms *k = check(L);
