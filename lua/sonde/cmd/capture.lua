@@ -188,7 +188,7 @@ local function guarded_run(capture, plan, state, args, env)
 end
 
 local function check_command(args)
-  if args.command == nil then return end
+  if args.program == nil then return end
   if args.pid or args.id then errors.usage("-- CMD and a process: one of them") end
   if args.json then
     errors.usage("--json does not go with -- CMD: what the program writes is there too",
@@ -202,8 +202,8 @@ end
 -- The program that -- CMD names, held until the capture is there. What it writes to
 -- its standard error comes through us, for dumps that are printed there.
 local function start_program(args, state, env)
-  if args.command == nil then return nil end
-  return common.check(require("sonde.process.launch").start(args.command, {
+  if args.program == nil then return nil end
+  return common.check(require("sonde.process.launch").start(args.program, {
     stderr = function(text)
       state.show(nil)
       env.err:write(text)

@@ -145,8 +145,8 @@ local function refuse_stdin_twice(args)
   end
 end
 
---- Makes a verb of its declaration: `start(words, env, command)` reads the command
--- line and calls `run(args, env)`; a `command` to be started is `args.command`.
+--- Makes a verb of its declaration: `start(words, env, program)` reads the command
+-- line and calls `run(args, env)`; a `program` to be started is `args.program`.
 -- @tparam table verb `name summary arguments run`; `options` is a list or a
 --   function that gives one, so that listing verbs loads nothing else
 -- @treturn table the same
@@ -156,14 +156,14 @@ function common.verb(verb)
     if type(verb.options) == "function" then verb.options = verb.options() end
     return verb
   end
-  function verb.start(words, env, command)
+  function verb.start(words, env, program)
     local arguments <const> = require "sonde.base.arguments"
     local args, help = arguments.read(verb.declaration(), verb.path, words)
     if args == nil then
       env.out:write(help)
       return errors.exit.done
     end
-    args.command = command
+    args.program = program
     refuse_stdin_twice(args)
     return verb.run(args, env)
   end

@@ -99,19 +99,19 @@ local function await_runtime(launched, args, env)
   local target, message, code = launched:target(loop.after(EXPECTED_START))
   if code == "timeout" then
     env:say(("%s has not started a .NET runtime%s: it is no .NET program, or diagnostics are off"):
-      format(args.command[1], launched.others > 0 and " of that name" or ""))
+      format(args.program[1], launched.others > 0 and " of that name" or ""))
     target, message, code = launched:target(loop.after(FOREVER))
   end
   if target then return target end
   errors.raise { code = code, status = errors.exit.target,
-    message = ("%s: not recorded: %s"):format(args.command[1], message) }
+    message = ("%s: not recorded: %s"):format(args.program[1], message) }
 end
 
 local function start_program(args, env)
   if args.target or args.process or args.socket then
     errors.usage("-- CMD and a process: one of them")
   end
-  local launched, message, code = require("sonde.dotnet.launch").start(args.command,
+  local launched, message, code = require("sonde.dotnet.launch").start(args.program,
     { assembly = args.assembly })
   if launched == nil then errors.raise { message = message, code = code } end
   local _ <close> = launched
@@ -141,7 +141,7 @@ local function start_program(args, env)
 end
 
 local function serve(args, env)
-  if args.command or args.target or args.process or args.socket then
+  if args.program or args.target or args.process or args.socket then
     errors.usage("--listen waits for processes that come: no process and no -- CMD with it")
   end
   return require("sonde.cmd.record_listen").run(args, env)
@@ -179,7 +179,7 @@ local verb <const> = common.verb {
     run.refuse_raw(args)
     require("sonde.cmd.record_tape").check(args)
     if args.listen then return serve(args, env) end
-    if args.command then return start_program(args, env) end
+    if args.program then return start_program(args, env) end
     if args.assembly then errors.usage("--assembly goes with -- CMD or --listen") end
     return attach(args, env)
   end,

@@ -42,10 +42,10 @@ local function check(args)
       errors.usage(("%s does not go with --%s"):format(way, name:gsub("_", "-")))
     end
   end
-  if args.system and (args.target or args.process or args.command) then
+  if args.system and (args.target or args.process or args.program) then
     errors.usage("--system is all processes: no process with it", "sonde record -p PID --native")
   end
-  if args.command and (args.target or args.process) then
+  if args.program and (args.target or args.process) then
     errors.usage("-- CMD and a process: one of them")
   end
   if args.off_cpu and (args.event or args.frequency) then
@@ -112,8 +112,8 @@ end
 
 -- The program that -- CMD names, held at its first instruction.
 local function start_program(args)
-  if args.command == nil then return nil end
-  local program <const>, message, code = require("sonde.process.launch").start(args.command)
+  if args.program == nil then return nil end
+  local program <const>, message, code = require("sonde.process.launch").start(args.program)
   if program == nil then errors.raise { message = message, code = code } end
   return program
 end
@@ -127,7 +127,7 @@ local function begin(args, program, env)
   if sampling == nil then
     errors.raise { message = message, code = code, hint = hint, status = errors.exit.target }
   end
-  if program then sampling.name = args.command[1]:match "([^/]*)$" end
+  if program then sampling.name = args.program[1]:match "([^/]*)$" end
   env:say(("sampling %s by %s, %suntil Ctrl-C"):format(
     sampling.pid and ("process %d (%s)"):format(sampling.pid, sampling.name) or "all processes",
     sampling.is_off and "waits" or sampling.event,

@@ -31,7 +31,7 @@ function talk.start(recording, want, args, env)
   local limits = {}
   if args.duration then limits[1] = "for " .. units.duration(args.duration) end
   if args["until"] or args.until_lua then limits[#limits + 1] = "until the event comes" end
-  limits[#limits + 1] = (args.command or args.listen) and "until it ends" or "until Ctrl-C"
+  limits[#limits + 1] = (args.program or args.listen) and "until it ends" or "until Ctrl-C"
   if recording.max_size then
     limits[#limits + 1] = ("or %s (--max-size)"):format(units.bytes(recording.max_size))
   end
