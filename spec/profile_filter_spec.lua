@@ -36,6 +36,21 @@ describe("filters of a profile", function()
       lines(program:prune_from("parse")))
   end)
 
+  it("keep the numbers of locations for who shows them", function()
+    local at = {}
+    for i, location in ipairs(program:locations()) do at[location.address] = i end
+    for _, filters in ipairs { { focus = "rec" }, { tagfocus = "thread=work" },
+      { tagshow = "thread" }, { tagroot = "thread" } } do
+      local left <const> = program:where(filters, true)
+      assert.is_true(#left:locations() >= #program:locations())
+      assert.same(program:mappings(), left:mappings())
+      for i, location in ipairs(left:locations()) do
+        if location.address ~= 0 then assert.equal(at[location.address], i) end
+      end
+    end
+    assert.is_true(#program:focus("rec"):locations() < #program:locations())
+  end)
+
   it("fold_recursion makes one frame of a function that calls itself", function()
     assert.same({ "rec 1" }, lines(program:focus("rec"):fold_recursion()))
   end)

@@ -100,21 +100,22 @@ end
 
 -- Each step of `where`: gives a new profile, or nil when it has nothing to do.
 local STEPS <const> = {
-  function(self, opts)
+  function(self, opts, whole)
     local ends <const> = filter.ends(self, opts)
-    return ends and self:extend(ends.root, ends.leaf)
+    return ends and self:extend(ends.root, ends.leaf, whole)
   end,
-  function(self, opts)
+  function(self, opts, whole)
     local masks <const> = filter.masks(self, opts)
+    if masks then masks.whole = whole end
     return masks and self:filter(masks)
   end,
-  function(self, opts)
+  function(self, opts, whole)
     local mask <const> = filter.label_mask(self, opts)
-    return mask and self:filter_labels(mask)
+    return mask and self:filter_labels(mask, whole)
   end,
-  function(self, opts)
+  function(self, opts, whole)
     local stays <const> = filter.label_keys(opts)
-    return stays and self:select_labels(stays)
+    return stays and self:select_labels(stays, whole)
   end,
   function(self, opts) return opts.fold_recursion and core_fold(self) end,
   function(self, opts)
@@ -125,15 +126,16 @@ local STEPS <const> = {
 
 --- The profile without the frames that it calls uninteresting itself (its
 -- drop_frames, but not its keep_frames), as reports and filters see it.
+-- @tparam ?boolean whole see `Profile:where`
 -- @treturn ?Profile itself when it names none
 -- @treturn ?string message
 -- @treturn ?string code
-function Profile:interesting()
+function Profile:interesting(whole)
   local notes <const> = self:notes()
   if notes.interesting then return self end
   local mask <const> = filter.drop_mask(self)
   if mask == nil then return self end
-  local result, message, code = self:filter { drop = mask }
+  local result, message, code = self:filter { drop = mask, whole = whole }
   if result == nil then return nil, message, code end
   notes_of[result] = {
     view = notes.view, name = notes.name, filters = notes.filters, whole = notes.whole,
@@ -146,17 +148,19 @@ end
 -- ignore, hide and show see the same frames, then show_from, the labels,
 -- prune_from, the folds of recursion and of what is not own code.
 -- @tparam table opts any of `sonde.profile.filters`
+-- @tparam ?boolean whole keep the locations and mappings that no sample has any more,
+--   and the numbers of all
 -- @treturn ?Profile a new one; itself when nothing was asked for
 -- @treturn ?string message
 -- @treturn ?string code
-function Profile:where(opts)
+function Profile:where(opts, whole)
   opts = options.check(profile.filters, opts, "profile:where")
   local words <const> = words_of(opts)
   if #words == 0 then return self end
-  local result, message, code = self:interesting()
+  local result, message, code = self:interesting(whole)
   for _, step in ipairs(STEPS) do
     if result == nil then return nil, message, code end
-    local changed, why, reason = step(result, opts)
+    local changed, why, reason = step(result, opts, whole)
     if changed == nil and why then return nil, why, reason end
     result = changed or result
   end

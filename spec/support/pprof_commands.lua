@@ -68,7 +68,7 @@ function reference.run(command, directory)
       { mark = command.combine.diff_base ~= nil, normalize = command.combine.normalize or false }))
   end
   local message
-  profile, message = profile:where(command.filters)
+  profile, message = profile:where(command.filters, command.report == "raw")
   if profile == nil then return nil, message end
   if command.report == "proto" then return profile:encode { gzip = false } end
   return profile:render(command.report, command.opts)

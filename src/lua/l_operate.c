@@ -18,7 +18,7 @@ static int push_result(lua_State *L, struct profile **place,
 static int profile_filter(lua_State *L) {
   static const char *const names[] = {
     "drop", "focus", "ignore", "hide", "show", "show_from", "prune_from",
-    "no_inlines", NULL
+    "no_inlines", "whole", NULL
   };
   struct profile_box *box = profile_check(L, 1);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -34,6 +34,7 @@ static int profile_filter(lua_State *L) {
   m.show_from = profile_mask_option(L, 2, "show_from", n);
   m.prune_from = profile_mask_option(L, 2, "prune_from", n);
   m.no_inlines = aux_opt_boolean(L, 2, "no_inlines", 0);
+  m.whole = aux_opt_boolean(L, 2, "whole", 0);
   struct profile **place = profile_push(L);
   return push_result(L, place, filter_frames(box->profile, &m));
 }
@@ -58,10 +59,14 @@ static void push_answers(lua_State *L, const struct profile *p) {
   luaL_pushresultsize(&mask, n);
 }
 
-/* p:filter_labels(mask), or (function): the samples whose set is kept. */
+/*
+** p:filter_labels(mask [, whole]), or (function): the samples whose set is
+** kept.
+*/
 static int profile_filter_labels(lua_State *L) {
   const struct profile_box *box = profile_check(L, 1);
   struct profile *p = box->profile;
+  int whole = lua_toboolean(L, 3);
   lua_settop(L, 2);
   if (lua_type(L, 2) == LUA_TFUNCTION) push_answers(L, p);
   size_t len;
@@ -70,7 +75,8 @@ static int profile_filter_labels(lua_State *L) {
   luaL_argcheck(L, len == p->labels.count, 2,
                 "the mask must have a byte for each label set");
   struct profile **place = profile_push(L);
-  return push_result(L, place, filter_labels(p, (const uint8_t *)mask));
+  return push_result(L, place, filter_labels(p, (const uint8_t *)mask,
+                                             whole));
 }
 
 static int profile_fold_recursion(lua_State *L) {

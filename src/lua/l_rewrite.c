@@ -52,25 +52,29 @@ static const struct rewrite_frame *read_ends(lua_State *L, int arg,
 }
 
 /*
-** p:extend(root, leaf): a new profile whose stacks begin and end with further
+** p:extend(root, leaf [, whole]): a new profile whose stacks begin and end with further
 ** frames { name, file }, given for each label set, innermost first.
 */
 static int extend(lua_State *L) {
   struct profile_box *box = profile_check(L, 1);
   struct rewrite_ends ends;
-  lua_settop(L, 3);
+  lua_settop(L, 4);
   ends.root = read_ends(L, 2, box->profile, &ends.n_root);
   ends.leaf = read_ends(L, 3, box->profile, &ends.n_leaf);
   luaL_argcheck(L, box->profile != NULL, 1, "closed profile");
   struct profile **place = profile_push(L);
-  *place = rewrite_ends(box->profile, &ends);
+  *place = rewrite_ends(box->profile, &ends, lua_toboolean(L, 4));
   return *place == NULL ? aux_no_memory(L) : 1;
 }
 
-/* p:select_labels(stays): the labels for whose key stays(key) is true. */
+/*
+** p:select_labels(stays [, whole]): the labels for whose key stays(key) is
+** true.
+*/
 static int select_labels(lua_State *L) {
   struct profile_box *box = profile_check(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
+  int whole = lua_toboolean(L, 3);
   lua_settop(L, 2);
   uint32_t n = box->profile->labels.n_labels;
   uint8_t *mask = lua_newuserdatauv(L, (size_t)n + 1, 0);
@@ -83,7 +87,7 @@ static int select_labels(lua_State *L) {
     lua_pop(L, 1);
   }
   struct profile **place = profile_push(L);
-  *place = rewrite_labels(box->profile, mask);
+  *place = rewrite_labels(box->profile, mask, whole);
   return *place == NULL ? aux_no_memory(L) : 1;
 }
 

@@ -269,6 +269,17 @@ static int copy_stack(struct filter *f) {
   return 0;
 }
 
+/* Copies all tables in their order, so that numbers stay. */
+static int copy_tables(struct filter *f) {
+  for (uint32_t i = 0; i < f->from->n_mappings; i++)
+    if (transfer_mapping(&f->transfer, i) == PROFILE_NONE) return -1;
+  for (uint32_t i = 0; i < f->from->n_locations; i++)
+    if (copy_location(f, &f->locations, i, f->frames.first[i])
+        == PROFILE_NONE)
+      return -1;
+  return 0;
+}
+
 static int filter_init(struct filter *f, struct profile *p,
                        const struct filter_masks *masks, struct profile *to) {
   struct budget *b = &to->budget;
@@ -314,6 +325,7 @@ static struct profile *run(struct profile *p,
   f.sets = sets;
   f.foreign = foreign;
   if (status == 0) status = prepare(&f);
+  if (status == 0 && masks->whole) status = copy_tables(&f);
   for (uint32_t i = 0; status == 0 && i < p->n_samples; i++)
     status = load_stack(&f, p->sample_stack[i]) != 0 ? -1 : each(&f, i);
   filter_free(&f);
@@ -347,8 +359,9 @@ static int each_labels(struct filter *f, uint32_t sample) {
   return copy_stack(f) != 0 ? -1 : keep_sample(f, sample);
 }
 
-struct profile *filter_labels(struct profile *p, const uint8_t *mask) {
-  struct filter_masks none = {0};
+struct profile *filter_labels(struct profile *p, const uint8_t *mask,
+                              int whole) {
+  struct filter_masks none = {.whole = whole};
   return run(p, &none, mask, NULL, prepare_nothing, each_labels);
 }
 

@@ -24,14 +24,20 @@ struct filter_masks {
                                   samples without one */
   const uint8_t *prune_from;   /* leave out what the innermost one calls */
   int no_inlines;              /* leave out inlined frames */
+  int whole;                   /* keep locations and mappings that nothing
+                                  refers to any more, and all their numbers */
 };
 
 /* Each gives a new profile; NULL when memory was refused. */
 struct profile *filter_frames(struct profile *p,
                               const struct filter_masks *masks);
 
-/* Keeps the samples whose label set has a byte that is not 0. */
-struct profile *filter_labels(struct profile *p, const uint8_t *mask);
+/*
+** Keeps the samples whose label set has a byte that is not 0; 'whole' is as
+** above.
+*/
+struct profile *filter_labels(struct profile *p, const uint8_t *mask,
+                              int whole);
 
 /*
 ** Makes one frame, the innermost, of neighbouring frames of a function, so

@@ -13,21 +13,6 @@ struct rewrite {
   struct label *labels;      uint32_t labels_cap;
 };
 
-static int rewrite_init(struct rewrite *r, const struct profile *from) {
-  memset(r, 0, sizeof *r);
-  r->from = from;
-  r->to = profile_new(from->budget.limit);
-  if (r->to == NULL) return -1;
-  struct budget *b = &r->to->budget;
-  intern_init(&r->intern, r->to);
-  if (transfer_init(&r->transfer, from, r->to) != 0
-      || transfer_header(&r->transfer) != 0
-      || transfer_map_init(b, &r->locations, from->n_locations) != 0
-      || transfer_map_init(b, &r->sets, from->labels.count) != 0)
-    return -1;
-  return 0;
-}
-
 /* The new profile, or NULL after a failure. */
 static struct profile *rewrite_finish(struct rewrite *r, int status) {
   if (r->to == NULL) return NULL;
@@ -71,6 +56,31 @@ static uint32_t copy_location(struct rewrite *r, uint32_t index) {
   uint32_t fresh = profile_add_location(r->to, &l, r->lines, l.n_lines);
   if (fresh != PROFILE_NONE) *of = fresh + 1;
   return fresh;
+}
+
+/* Copies all tables in their order, so that numbers stay. */
+static int copy_tables(struct rewrite *r) {
+  for (uint32_t i = 0; i < r->from->n_mappings; i++)
+    if (transfer_mapping(&r->transfer, i) == PROFILE_NONE) return -1;
+  for (uint32_t i = 0; i < r->from->n_locations; i++)
+    if (copy_location(r, i) == PROFILE_NONE) return -1;
+  return 0;
+}
+
+static int rewrite_init(struct rewrite *r, const struct profile *from,
+                        int whole) {
+  memset(r, 0, sizeof *r);
+  r->from = from;
+  r->to = profile_new(from->budget.limit);
+  if (r->to == NULL) return -1;
+  struct budget *b = &r->to->budget;
+  intern_init(&r->intern, r->to);
+  if (transfer_init(&r->transfer, from, r->to) != 0
+      || transfer_header(&r->transfer) != 0
+      || transfer_map_init(b, &r->locations, from->n_locations) != 0
+      || transfer_map_init(b, &r->sets, from->labels.count) != 0)
+    return -1;
+  return whole ? copy_tables(r) : 0;
 }
 
 static int put_stack(struct rewrite *r, uint32_t stack) {
@@ -127,9 +137,9 @@ static int extend_sample(struct rewrite *r, const struct rewrite_ends *ends,
 }
 
 struct profile *rewrite_ends(const struct profile *p,
-                             const struct rewrite_ends *ends) {
+                             const struct rewrite_ends *ends, int whole) {
   struct rewrite r;
-  int status = rewrite_init(&r, p);
+  int status = rewrite_init(&r, p, whole);
   for (uint32_t i = 0; status == 0 && i < p->n_samples; i++)
     status = extend_sample(&r, ends, i);
   return rewrite_finish(&r, status);
@@ -162,9 +172,10 @@ static uint32_t select_labels(struct rewrite *r, uint32_t set,
   return fresh;
 }
 
-struct profile *rewrite_labels(const struct profile *p, const uint8_t *mask) {
+struct profile *rewrite_labels(const struct profile *p, const uint8_t *mask,
+                               int whole) {
   struct rewrite r;
-  int status = rewrite_init(&r, p);
+  int status = rewrite_init(&r, p, whole);
   for (uint32_t i = 0; status == 0 && i < p->n_samples; i++) {
     r.transfer.n_path = 0;
     status = put_stack(&r, p->sample_stack[i]);

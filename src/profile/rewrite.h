@@ -20,15 +20,16 @@ struct rewrite_ends {
 
 /*
 ** Puts frames at both ends of the stacks, which may differ with the labels
-** of the sample. NULL when memory was refused.
+** of the sample. 'whole' is as in filter.h. NULL when memory was refused.
 */
 struct profile *rewrite_ends(const struct profile *p,
-                             const struct rewrite_ends *ends);
+                             const struct rewrite_ends *ends, int whole);
 
 /*
 ** Keeps the labels whose byte is not 0; 'mask' is by the rows of
 ** p->labels.labels. NULL when memory was refused.
 */
-struct profile *rewrite_labels(const struct profile *p, const uint8_t *mask);
+struct profile *rewrite_labels(const struct profile *p, const uint8_t *mask,
+                               int whole);
 
 #endif

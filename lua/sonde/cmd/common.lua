@@ -342,7 +342,7 @@ function common.profile_of(object, args, env, module)
     wanted[option.name] = args[option.name]
   end
   for _, option in ipairs(module and module.options or {}) do wanted[option.name] = nil end
-  local filtered <const> = common.check(profile:where(wanted))
+  local filtered <const> = common.check(profile:where(wanted, module and module.whole))
   if #filtered == 0 and (args.from or args.to) then
     fail(args.input .. ": no samples in this range of time", "no_samples",
       "sonde inspect " .. args.input)

@@ -13,6 +13,7 @@ raw.summary = "all that a profile holds: samples, locations, mappings"
 raw.takes = "profile"
 raw.extensions = {}
 raw.options = {}
+raw.whole = true
 
 local printable <const> = text.printable
 
