@@ -14,7 +14,7 @@ local COMMANDS <const> = {
   "-traces -tagleaf=bytes", "-tree -noinlines", "-top -drop_negative",
   "-top -relative_percentages -focus=main", "-top -divide_by=7", "-list main",
   "-raw", "-raw -focus=main -hide=run", "-raw -show_from=main", "-raw -prune_from=work",
-  "-raw -tagfocus=route=/r1,/r2 -taghide=user", "-raw -tagroot=route",
+  "-raw -tagfocus=route=/r1,/r2 -taghide=user",
 }
 local SEEDS <const> = { 12, 29 }
 
