@@ -52,8 +52,9 @@ static const struct rewrite_frame *read_ends(lua_State *L, int arg,
 }
 
 /*
-** p:extend(root, leaf [, whole]): a new profile whose stacks begin and end with further
-** frames { name, file }, given for each label set, innermost first.
+** p:extend(root, leaf [, whole]): a new profile whose stacks begin and end
+** with further frames { name, file }, given for each label set, innermost
+** first.
 */
 static int extend(lua_State *L) {
   struct profile_box *box = profile_check(L, 1);
