@@ -195,13 +195,27 @@ for _, kind in ipairs(KINDS) do
           "while true do sonde.open(trace.path) end",
           "while true do print(profile:top()) end",
         } do
-          terminal:type(line .. "\r")
-          os.execute "sleep 0.2"
-          terminal:type "\3\3"
+          -- With Ctrl-C a terminal throws away what was typed and not read, and what
+          -- was printed and not shown: it must come when the line runs, and once.
+          terminal:say("print(2 * 21) " .. line, "\n42\n")
+          terminal:type "\3"
           terminal:expect "interrupted\n"
           terminal:expect "wall> "
         end
         terminal:say("6 * 7", "\n42\n")
+        assert.equal(0, terminal:finish())
+      end, TRACE)
+    end)
+
+    it("outlives any number of Ctrl-C", function()
+      needs()
+      in_terminal(how, function(terminal)
+        for i = 1, 10 do
+          terminal:insist(("print(%d + 50) while true do profile:focus 'Alpha' end"):format(i),
+            ("%d\n"):format(i + 50))
+          for _ = 1, 20 do terminal:type "\3" end
+        end
+        terminal:insist("6 * 8", "48\n")
         assert.equal(0, terminal:finish())
       end, TRACE)
     end)

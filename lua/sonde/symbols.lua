@@ -1,6 +1,7 @@
 --- Names of functions by address, from the files that were running: what
 -- profiles of native programs lack. Needs `sonde.c.native`.
 -- @module sonde.symbols
+local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
 
 local symbols = {}
@@ -18,7 +19,7 @@ symbols.option = {
 -- @treturn ?string code `unavailable` when it was not built
 -- @treturn ?string hint
 function symbols.native()
-  local found, module = pcall(require, "sonde.c.native")
+  local found, module = errors.pcall(require, "sonde.c.native")
   if found then return module end
   return nil, "symbols and samples of native processes need libdw, which was not there when sonde"
     .. " was built", "unavailable", "apt-get install libdw-dev libelf-dev libiberty-dev, then make"

@@ -73,6 +73,20 @@ function Pty:say(line, text)
   return self:expect(text)
 end
 
+--- Types a line until it shows something, for when Ctrl-C may have taken it.
+function Pty:insist(line, text)
+  for i = 0, PATIENCE do
+    if i % 20 == 0 then self:type(line .. "\r") end
+    local _, to = self:screen():find(text, self.at, true)
+    if to then
+      self.at = to + 1
+      return
+    end
+    nap()
+  end
+  self:expect(text)
+end
+
 --- Ends the input, and waits for the program's end; its exit status.
 function Pty:finish()
   self:type "\4"

@@ -195,7 +195,7 @@ static int sys_watch_signal(lua_State *L) {
   return done(L, signals_watch((int)luaL_checkinteger(L, 1)));
 }
 
-/* core.release_signal(number): its default action again. */
+/* core.release_signal(number): what it did before it was watched. */
 static int sys_release_signal(lua_State *L) {
   return done(L, signals_release((int)luaL_checkinteger(L, 1)));
 }

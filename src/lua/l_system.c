@@ -82,6 +82,8 @@ static int system_path_info(lua_State *L) {
 static lua_State *volatile interrupted_state;
 static lua_State *volatile running_task;   /* NULL when none runs */
 static volatile sig_atomic_t last_signal;
+static volatile sig_atomic_t staying_signal;   /* 0 for none */
+static volatile sig_atomic_t heeded = 1;       /* whether that one interrupts */
 
 static void stop_hook(lua_State *L, lua_Debug *record) {
   (void)record;
@@ -98,6 +100,8 @@ static void stop_hook(lua_State *L, lua_Debug *record) {
 ** runs only between two instructions of Lua.
 */
 static void on_signal(int number) {
+  if (number == staying_signal && !heeded) return;
+  if (number != staying_signal) alarm(PATIENCE);
   last_signal = number;
   int when = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
   if (interrupted_state != NULL)
@@ -105,6 +109,16 @@ static void on_signal(int number) {
   if (interrupted_state != NULL && running_task != NULL)
     lua_sethook(running_task, stop_hook, when, 1);
   signals_wake();   /* an event loop that waits runs no Lua */
+}
+
+/*
+** core.heed_signals(yes): whether the signal that stays caught interrupts. Who
+** catches it again and again says so around what may be interrupted: a second
+** Ctrl-C while the first is told must not end whoever tells it.
+*/
+static int system_heed_signals(lua_State *L) {
+  heeded = lua_toboolean(L, 1);
+  return 0;
 }
 
 /*
@@ -117,6 +131,7 @@ static int system_catch_signal(lua_State *L) {
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
   action.sa_flags = lua_toboolean(L, 2) ? 0 : (int)SA_RESETHAND;
+  if (lua_toboolean(L, 2)) staying_signal = (int)luaL_checkinteger(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   interrupted_state = lua_tothread(L, -1);
   if (sigaction((int)luaL_checkinteger(L, 1), &action, NULL) != 0)
@@ -166,6 +181,7 @@ static const luaL_Reg functions[] = {
   {"wait_input", system_wait_input},
   {"path_info", system_path_info},
   {"catch_signal", system_catch_signal},
+  {"heed_signals", system_heed_signals},
   {"resume", system_resume},
   {"caught_signal", system_caught_signal},
   {"die_by", system_die_by},

@@ -15,6 +15,10 @@ static volatile sig_atomic_t counts[MOST];
 static volatile sig_atomic_t by_kernel[MOST];
 static volatile sig_atomic_t wake_fd = -1;
 
+/* What signals did before they were watched. */
+static struct sigaction earlier[MOST];
+static unsigned char is_watched[MOST];
+
 void signals_wake(void) {
   uint64_t one = 1;
   int error = errno;
@@ -33,25 +37,24 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   signals_wake();
 }
 
-static int set_action(int number, const struct sigaction *action) {
-  if (number <= 0 || number >= MOST) return -EINVAL;
-  return sigaction(number, action, NULL) == 0 ? 0 : -errno;
-}
-
 int signals_watch(int number) {
-  struct sigaction action;
+  struct sigaction action, old;
+  if (number <= 0 || number >= MOST) return -EINVAL;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO;
-  if (number > 0 && number < MOST) counts[number] = 0;
-  return set_action(number, &action);
+  counts[number] = 0;
+  if (sigaction(number, &action, &old) != 0) return -errno;
+  if (!is_watched[number]) earlier[number] = old;
+  is_watched[number] = 1;
+  return 0;
 }
 
 int signals_release(int number) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = SIG_DFL;
-  return set_action(number, &action);
+  if (number <= 0 || number >= MOST) return -EINVAL;
+  if (!is_watched[number]) return 0;
+  is_watched[number] = 0;
+  return sigaction(number, &earlier[number], NULL) == 0 ? 0 : -errno;
 }
 
 int signals_by_kernel(int number) {

@@ -9,7 +9,7 @@
 /* Counts a signal from now on, until it is released. 0 or a negative errno. */
 int signals_watch(int number);
 
-/* Gives a signal its default action back. */
+/* Has a signal do again what it did before it was watched. */
 int signals_release(int number);
 
 /* How often a watched signal came. */

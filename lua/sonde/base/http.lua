@@ -8,6 +8,7 @@
 -- came of a body that ended too early, or was larger than allowed, is returned
 -- with message and code beside it, as all partial data is.
 -- @module sonde.base.http
+local errors <const> = require "sonde.base.errors"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
 local text <const> = require "sonde.base.text"
@@ -48,7 +49,7 @@ http.options = options.join(require "sonde.base.connection", {
 local driver   -- the one client, its watches and what runs in it
 
 local function load_module()
-  local loaded, module = pcall(require, "sonde.c.http")
+  local loaded, module = errors.pcall(require, "sonde.c.http")
   if loaded then return module end
   return nil, "HTTP is not built in: libcurl was missing", "unavailable",
     "apt-get install libcurl4-openssl-dev, then make"

@@ -238,7 +238,7 @@ local Temporary <const> = {
 -- xz reads a file; what came another way is written to one first. On failure
 -- the second value says why.
 local function spill(source, temporary)
-  local made, path = pcall(os.tmpname)
+  local made, path = errors.pcall(os.tmpname)
   if not made then return nil, "no temporary file: " .. path end
   temporary.path = path
   local file <close>, why = io.open(path, "wb")

@@ -16,6 +16,7 @@
 --      min = 1, max = 100 }     -- of numbers
 --
 -- @module sonde.base.options
+local errors <const> = require "sonde.base.errors"
 local units <const> = require "sonde.base.units"
 
 local options = {}
@@ -34,7 +35,7 @@ end
 -- compiles it again. The library is loaded with the first pattern.
 local function pattern_is_good(text)
   local rex <const> = require "rex_pcre2"
-  local ok, message = pcall(rex.new, text)
+  local ok, message = errors.pcall(rex.new, text)
   if ok then return text end
   message = tostring(message):gsub("^.-:%d+: ", "")
   return nil, "is not a regular expression: " .. message

@@ -30,7 +30,7 @@ local function fail(source, subject, message)
 end
 
 local function compile(source, where)
-  local done, regex = pcall(require("rex_pcre2").new, source)
+  local done, regex = errors.pcall(require("rex_pcre2").new, source)
   if done then return regex end
   errors.usage(("bad pattern '%s'%s: %s"):format(text.printable(source),
     where and " to '" .. where .. "'" or "", (tostring(regex):gsub("^.-:%d+: ", ""))))

@@ -105,7 +105,7 @@ end
 -- @treturn ?string code `malformed`
 function kind.validate(module, params)
   local declared <const> = options.join(kind.common, module.params or {})
-  local done <const>, checked <const> = pcall(options.check, declared, params,
+  local done <const>, checked <const> = errors.pcall(options.check, declared, params,
     "checkpoint of " .. module.name)
   if not done then return nil, (tostring(checked):gsub("^.-:%d+: ", "")), "malformed" end
   local wrong <const> = module.check and module.check(checked)

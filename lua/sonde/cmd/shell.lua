@@ -110,7 +110,7 @@ local function load_config(shell, path)
   local chunk, message = loadfile(path, "t", env)
   local done
   if chunk then
-    done, message = pcall(chunk, function(line) shell:run(line) end)
+    done, message = errors.pcall(chunk, function(line) shell:run(line) end)
   end
   if not done then
     shell.env:say(("%s was not loaded: %s"):format(path, tostring(message)), "--no-config")
@@ -188,7 +188,9 @@ local function run(args, env)
   shell.reader = reader_for(shell, args, env, is_terminal)
   if not is_terminal then return shell:loop(args.strict) end
   local _ <close> = setmetatable({}, { __close = function() shell.reader:close() end })
-  require("sonde.c.core").catch_signal(2, true)
+  local core <const> = require "sonde.c.core"
+  core.heed_signals(false)   -- until a line is read
+  core.catch_signal(2, true)
   greet(shell)
   shell:loop()
 end

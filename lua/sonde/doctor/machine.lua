@@ -1,6 +1,7 @@
 --- Checks of the machine that sonde runs on. Each is `name` and `run`, which
 -- returns status, detail, fix; nothing where the check does not apply.
 -- @module sonde.doctor.machine
+local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
 local proc <const> = require "sonde.process.proc"
 local uv <const> = require "sonde.base.uv"
@@ -85,7 +86,7 @@ end
 
 local function module_check(name, purpose, library)
   return { name = "module " .. name, run = function()
-    local done, message = pcall(require, "sonde.c." .. name)
+    local done, message = errors.pcall(require, "sonde.c." .. name)
     if done then return "OK", purpose end
     local why = tostring(message):match("lib[%w.+-]+: cannot open[^\n]*") or "it was not built"
     return "WARN", ("%s: %s"):format(why, purpose .. " does without"), "apt-get install " .. library
@@ -94,7 +95,7 @@ local function module_check(name, purpose, library)
 end
 
 local function line_editing()
-  if pcall(require, "readline") then return "OK", "the shell has keys and completion" end
+  if errors.pcall(require, "readline") then return "OK", "the shell has keys and completion" end
   return "WARN", "the Lua module readline is missing: the shell reads plain lines",
     "apt-get install lua-readline"
 end

@@ -1,6 +1,7 @@
 --- CPU profiles of Chromium's V8, as Chrome and Node write them (.cpuprofile):
 -- a tree of calls, and which of its nodes each sample hit.
 -- @module sonde.reader.cpuprofile
+local errors <const> = require "sonde.base.errors"
 local dkjson <const> = require "dkjson"
 local stacks <const> = require "sonde.reader.stacks"
 
@@ -95,7 +96,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code `malformed`
 function cpuprofile.read(bytes)
-  local ok, profile, message, code = pcall(read, bytes)
+  local ok, profile, message, code = errors.pcall(read, bytes)
   if ok then return profile, message, code end
   if type(profile) ~= "table" then error(profile, 0) end
   return nil, profile.message, "malformed"

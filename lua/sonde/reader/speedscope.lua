@@ -1,5 +1,6 @@
 --- Files for speedscope: stacks with weights, or frames that open and close.
 -- @module sonde.reader.speedscope
+local errors <const> = require "sonde.base.errors"
 local dkjson <const> = require "dkjson"
 local stacks <const> = require "sonde.reader.stacks"
 
@@ -140,7 +141,7 @@ end
 -- @treturn ?string message
 -- @treturn ?string code `malformed`
 function speedscope.read(bytes)
-  local ok, profile, message, code = pcall(read, bytes)
+  local ok, profile, message, code = errors.pcall(read, bytes)
   if ok then return profile, message, code end
   if type(profile) ~= "table" then error(profile, 0) end
   return nil, profile.message, "malformed"

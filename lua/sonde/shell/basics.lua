@@ -52,7 +52,7 @@ end
 -- @tparam table shell
 function basics.tell_state(shell)
   if not shell.interactive then return end
-  local done, line = pcall(state_line, shell.session)
+  local done, line = errors.pcall(state_line, shell.session)
   shell:say(("%s: %s"):format(shell:state(), done and line or "no samples"))
 end
 

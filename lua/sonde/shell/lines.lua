@@ -1,6 +1,7 @@
 --- Where the lines of a shell come from: a terminal, with lua-readline when it
 -- is there and without when it is not, or any other input.
 -- @module sonde.shell.lines
+local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
 
 local lines = {}
@@ -171,7 +172,7 @@ end
 
 -- lua-readline is optional; a broken one is as good as none.
 local function probe()
-  local found, readline = pcall(require, "readline")
+  local found, readline = errors.pcall(require, "readline")
   if not found or type(readline) ~= "table" then return nil end
   return type(readline.handler_install) == "function" and readline or nil
 end

@@ -158,8 +158,20 @@ local function handle(self, raised)
   return errors.exit.empty
 end
 
+-- Ctrl-C interrupts what somebody asked for, and nothing of what the shell does
+-- between two lines: a second one while the first is told would end the shell.
+local function interruptible(fn)
+  return function(...)
+    core.heed_signals(true)
+    local result <const> = fn(...)
+    core.heed_signals(false)
+    return result
+  end
+end
+
 -- An error of Lua keeps where it came from, without the shell's own calls.
 local function with_trace(raised)
+  core.heed_signals(false)
   if errors.is_failure(raised) or errors.is_interrupt(raised) then return raised end
   local trace <const> = debug.traceback(plain_message(raised), 2)
   return { message = raised, trace = (trace:gsub("\n[^\n]*sonde/shell/[^\n]*.*$", "")) }
@@ -187,25 +199,26 @@ local function trimmed(line)
   return (line:match("^%s*(.-)%s*$"))
 end
 
-local function execute(self, line)
+local execute <const> = interruptible(function(self, line)
   line = trimmed(line)
   local kind, name, rest, digits = words.parse(self, line)
   if kind ~= "more" and name ~= "more" then self.pager:forget() end
   RUN[kind](self, line, name, rest, digits)
-end
+end)
 
 --- Runs a line, or several lines of Lua. Errors are told, not raised.
 -- @tparam string line
 -- @treturn integer the exit status that it means: 0 when it worked
 function Shell:run(line)
   local done, raised = xpcall(execute, with_trace, self, line)
+  core.heed_signals(false)   -- an error for lack of memory meets no handler
   if done then return errors.exit.done end
   return handle(self, raised)
 end
 
 -- Whether more lines are needed: only Lua goes on over several.
 local function is_incomplete(self, line)
-  local parsed, kind, source = pcall(words.parse, self, trimmed(line))
+  local parsed, kind, source = errors.pcall(words.parse, self, trimmed(line))
   if not parsed or kind ~= "lua" then return false end
   local chunk, _, early = code.compile(source, self.session.env)
   return chunk == nil and early == true
@@ -225,7 +238,7 @@ local function next_line(self, prompt)
 end
 
 -- Reads one command, which may be several lines.
-local function next_command(self)
+local next_command <const> = interruptible(function(self)
   local command = next_line(self, self:state())
   while command and is_incomplete(self, command) do
     local more <const> = next_line(self, ">")
@@ -233,7 +246,7 @@ local function next_command(self)
     command = command .. "\n" .. more
   end
   return command
-end
+end)
 
 -- Ctrl-C at the prompt gives the line up, and no more.
 local function give_up_line(self, raised)
@@ -251,6 +264,7 @@ function Shell:loop(strict)
   local status = errors.exit.done
   while not self.over and not (strict and status ~= errors.exit.done) do
     local done, command = xpcall(next_command, with_trace, self)
+    core.heed_signals(false)
     if not done then
       give_up_line(self, command)
     elseif command == nil then

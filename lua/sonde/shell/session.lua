@@ -212,7 +212,7 @@ end
 function Session:view()
   if self.values.view then return self.values.view end
   if self.used.is_trace then
-    local done, whole = pcall(self.whole, self)
+    local done, whole = errors.pcall(self.whole, self)
     return done and whole:notes().view or "no samples"
   end
   local index <const> = scope.find_type(self.used.object)

@@ -28,6 +28,7 @@
 --
 -- docs/stores.md describes the whole.
 -- @module sonde.capture.store
+local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
 
 local stores = {}
@@ -52,7 +53,7 @@ stores.options = {
 function stores.open(target, opts)
   opts = options.check(stores.options, opts, "store.open")
   local module <const> = target:find("^clickhouse://") and "clickhouse" or "sqlite"
-  local found, backend = pcall(require, "sonde.capture.store." .. module)
+  local found, backend = errors.pcall(require, "sonde.capture.store." .. module)
   if not found and backend:find("sonde.c.%w+' not found") then
     local library <const> = backend:match("sonde%.c%.(%w+)' not found")
     return nil, ("this build has no sonde.c.%s, which the store needs"):format(library),
