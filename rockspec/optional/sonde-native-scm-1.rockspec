@@ -88,6 +88,8 @@ build = {
         "src/probe/returns.c",
         "src/probe/run.c",
         "src/probe/sampled.c",
+        "src/probe/sampled.c",
+        "src/probe/sampled.c",
         "src/probe/sampler.c",
         "src/probe/space.c",
         "src/probe/unwind.c",

@@ -15,7 +15,8 @@
 
 /* Memory of all rings, and of one of them; powers of two. */
 #define MOST_BYTES ((size_t)64 << 20)
-#define MOST_RING ((size_t)4 << 20)
+#define MOST_RING ((size_t)16 << 20)
+#define USUAL_RING ((size_t)4 << 20)
 #define LEAST_RING ((size_t)64 << 10)
 
 struct ring {
@@ -102,9 +103,21 @@ void perfring_free(struct perfring *r) {
   free(r);
 }
 
+/*
+** What two seconds of samples take. Files' symbols are read meanwhile, and a
+** machine with too much to do lets us wait.
+*/
+static size_t wanted_size(const struct perf_event_attr *a) {
+  uint64_t of_sample = a->sample_stack_user + UINT64_C(512);
+  size_t size = USUAL_RING;
+  if (!a->freq) return size;
+  while (size < MOST_RING && size / 2 < a->sample_freq * of_sample) size *= 2;
+  return size;
+}
+
 /* The largest ring that the limit of locked memory allows. */
 static int map_ring(struct perfring *r, struct ring *ring, int fd) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), size = MOST_RING;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), size = wanted_size(&r->attr);
   while (size > LEAST_RING && size * r->n_cpus > MOST_BYTES) size /= 2;
   for (; size >= LEAST_RING; size /= 2) {
     void *memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -9,6 +9,18 @@
 #include "probe/sampler.h"
 #include "symbols/annotate.h"
 
+#define PREPARED_CALLS 64   /* inlined into each other at one place */
+
+void sampler_prepare(struct sampler *s, uint64_t until) {
+  struct image_frame frames[PREPARED_CALLS];
+  while (s->n_prepared < s->n_frames && sampler_now() < until) {
+    const struct sampler_frame *f = &s->frames[s->n_prepared++];
+    const struct module *m = &s->spaces.modules[f->module];
+    if (m->kind == MODULE_IMAGE)
+      image_frames(m->image, f->address, frames, PREPARED_CALLS);
+  }
+}
+
 struct making {
   struct sampler *sampler;
   struct profile *profile;

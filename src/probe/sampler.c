@@ -455,19 +455,19 @@ int sampler_take(struct sampler *s) {
   return status;
 }
 
-static uint64_t now(void) {
+uint64_t sampler_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
 int sampler_start(struct sampler *s) {
-  s->began = now();
+  s->began = sampler_now();
   return perfring_start(s->ring);
 }
 
 int sampler_stop(struct sampler *s) {
-  uint64_t end = now();
+  uint64_t end = sampler_now();
   perfring_stop(s->ring);
   if (sampler_take(s) != 0) return -1;
   return s->is_off ? offcpu_end(s, end) : 0;

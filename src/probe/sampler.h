@@ -74,6 +74,7 @@ struct sampler {
   struct unwound unwound;
   uint64_t first, last;            /* times of samples */
   uint64_t began;                  /* by the same clock */
+  uint32_t n_prepared;             /* frames whose symbols were looked up */
   uint32_t woken_at;               /* where sched_waking says who wakes up */
   uint8_t is_off;                  /* waits are meant, not samples */
   uint8_t has_raw;                 /* samples have a tracepoint's fields */
@@ -98,6 +99,9 @@ int sampler_start(struct sampler *s);
 /* Ends, and takes the rest; 0, or -1 without memory. */
 int sampler_stop(struct sampler *s);
 
+/* The time by CLOCK_MONOTONIC, in nanoseconds. */
+uint64_t sampler_now(void);
+
 /* Looks at what threads have used so far; 0, or -1 without memory. */
 int sampler_look_at_clocks(struct sampler *s);
 
@@ -108,6 +112,13 @@ uint32_t sampler_thread_of(struct sampler *s, uint32_t pid, uint32_t tid);
 uint32_t sampler_mark(struct sampler *s, enum sampler_mark mark);
 int sampler_add_row(struct sampler *s, uint32_t thread, uint32_t stack,
                     int64_t count, int64_t weight, enum sampler_state state);
+
+/*
+** Looks up symbols of frames that are new, until a time of CLOCK_MONOTONIC at
+** the latest but for the last of them. Files' tables are read for that, which
+** takes most of the time of sampler_profile otherwise.
+*/
+void sampler_prepare(struct sampler *s, uint64_t until);
 
 /*
 ** The profile: a row for each thread and stack, with labels of threads (and

@@ -9,6 +9,7 @@
 -- some time; methods that are compiled later come as events of the loader and
 -- the JIT compiler in a session of the asker's own.
 -- @module sonde.dotnet.names
+local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
 
@@ -92,6 +93,16 @@ function names.of(target, opts)
   known.asked = asked
   forget_oldest()
   return known
+end
+
+--- Names out of several traces of one process, the later over the earlier.
+-- @tparam {userdata,...} traces of `core.trace`
+-- @treturn Names `trace`, `counts`, `taken_at`
+function names.joined(traces)
+  local all <const> = core.trace { groups = {} }
+  for _, trace in ipairs(traces) do all:learn(trace) end
+  all:finish()
+  return setmetatable({ trace = all, counts = all:counts(), taken_at = loop.now() }, Names)
 end
 
 --- What is at an address.

@@ -169,9 +169,10 @@ end
 --- Names of a process's compiled code; nothing is looked for before it is asked
 -- for.
 -- @tparam table seen of `sonde.probe.processes.look`, at least `pid root inner_pid`
+-- @tparam ?Names runtime what the runtime told already, of `sonde.dotnet.names`
 -- @treturn Names `problems` (texts for people)
-function jit.of(seen)
-  return setmetatable({ seen = seen, problems = {} }, Names)
+function jit.of(seen, runtime)
+  return setmetatable({ seen = seen, problems = {}, runtime = runtime }, Names)
 end
 
 return jit

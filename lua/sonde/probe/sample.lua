@@ -19,11 +19,21 @@ local sample = {}
 local MS <const> = 1000000
 local SECOND <const> = 1000 * MS
 
+-- How long the names of a .NET process may hold up the start, and the end.
+local NAMES_FIRST <const>, NAMES_LAST <const> = 5 * SECOND, 10 * SECOND
+
+-- A program that just began may become one in which .NET runs.
+local LOOK_FOR_DOTNET <const>, LOOKS_FOR_DOTNET <const> = SECOND // 4, 40
+
 -- The rings hold a second of samples at least: often enough, and cheap.
 local TICK <const> = 50 * MS
 
 -- Each switch and each waking is told, which is far more.
 local SWITCH_TICK <const> = 15 * MS
+
+-- How long symbols may be looked up between two looks at the rings, in
+-- nanoseconds: what is known then need not be looked up at the end.
+local PREPARE <const> = 10 * MS
 
 -- How often clocks of threads are read: a thread that ends in between has less
 -- than this left of its life.
@@ -87,6 +97,19 @@ local function refused(subject, message, code, hint)
     return nil, ("cannot sample %s: this kernel has no perf events"):format(subject), code
   end
   return nil, ("cannot sample %s: %s"):format(subject, message), code, hint
+end
+
+-- Names of .NET methods are asked for before the samples are taken.
+local function watch_names(self, pid)
+  if self.watches[pid] == nil then
+    self.watches[pid] = require("sonde.dotnet.name_watch").start(pid)
+  end
+end
+
+local function watch_all_names(self)
+  for _, pid in ipairs(self.pid and { self.pid } or proc.pids()) do watch_names(self, pid) end
+  local deadline <const> = loop.after(NAMES_FIRST)
+  for _, watch in pairs(self.watches) do watch:wait(deadline) end
 end
 
 local function new_sampler(native, opts, with_kernel)
@@ -158,6 +181,16 @@ local function has_clocks(opts, kernel)
     and (opts.event == "cpu-clock" or opts.event == "task-clock")
 end
 
+local function begin(self, opts)
+  local started, why, which = self.sampler:start()
+  if not started then return nil, why, which end
+  local clocks <const> = has_clocks(opts, self.has_kernel)
+  if clocks then self.sampler:look_at_clocks() end
+  self.clocks_at = clocks and loop.after(CLOCKS) or math.maxinteger
+  self.began, self.time_ns = loop.now(), os.time() * SECOND
+  return true
+end
+
 --- Begins to sample.
 -- @tparam table opts see `sample.options`
 -- @treturn ?Sampling
@@ -177,18 +210,18 @@ function sample.open(opts)
   end
   local sampler, kernel, reason, try = open_sampler(native, opts)
   if sampler == nil then return refused(subject, kernel, reason, try) end
-  local started, why, which = sampler:start()
-  if not started then return refused(subject, why, which) end
-  local clocks <const> = has_clocks(opts, kernel)
-  if clocks then sampler:look_at_clocks() end
-  return setmetatable({
+  local self <const> = setmetatable({
     sampler = sampler, pid = opts.pid, name = stat and stat.name or "system",
-    start_time = stat and stat.start_time, duration = opts.duration, began = loop.now(),
-    time_ns = os.time() * SECOND, has_kernel = kernel, wanted = loop.event(),
+    start_time = stat and stat.start_time, duration = opts.duration, has_kernel = kernel,
+    wanted = loop.event(),
     event = opts.event, frequency = opts.frequency, is_off = opts.off_cpu, still = 0,
-    has_wakers = opts.wakers,
-    clocks_at = clocks and loop.after(CLOCKS) or math.maxinteger,
+    has_wakers = opts.wakers, watches = {}, looks = 0,
   }, Sampling)
+  watch_all_names(self)
+  local started <const>, why, which = begin(self, opts)
+  if started then return self end
+  self:close()
+  return refused(subject, why, which)
 end
 
 --- Makes `Sampling:run` end.
@@ -204,8 +237,20 @@ local function has_ended(self)
   return stat == nil or stat.start_time ~= self.start_time or stat.state == "Z"
 end
 
+-- Runtimes say where to reach them some time after their start.
+local function look_for_dotnet(self)
+  if self.pid == nil or self.watches[self.pid] or self.looks >= LOOKS_FOR_DOTNET
+    or loop.now() < (self.look_at or 0) then
+    return
+  end
+  self.looks, self.look_at = self.looks + 1, loop.after(LOOK_FOR_DOTNET)
+  watch_names(self, self.pid)
+end
+
 local function take(self)
   self.sampler:take()
+  self.sampler:prepare(PREPARE)
+  look_for_dotnet(self)
   if loop.now() >= self.clocks_at then
     self.sampler:look_at_clocks()
     self.clocks_at = loop.after(CLOCKS)
@@ -232,6 +277,7 @@ function Sampling:run(looked)
     end
   until reason
   self.sampler:stop()
+  for _, watch in pairs(self.watches) do watch:begin_stop() end
   if self.clocks_at ~= math.maxinteger then self.sampler:look_at_clocks() end
   -- Threads that neither left nor came back.
   if self.is_off and self.pid then
@@ -248,13 +294,19 @@ function Sampling:counts()
   return self.sampler:counts()
 end
 
+-- What the runtime of a process called its methods meanwhile, if it did.
+local function told_names(self, pid)
+  local watch <const> = self.watches[pid]
+  return watch and watch:stop(loop.after(NAMES_LAST)) or nil
+end
+
 -- Who wrote the code of no file of a process, as far as that can be seen now.
 local function compiled_by(self, pid)
   local seen = processes.look(pid) or { pid = pid, root = "", inner_pid = pid }
   if pid == self.pid and seen.start_time ~= self.start_time then
     seen = { pid = pid, root = "", inner_pid = pid, name = self.name, start_time = self.start_time }
   end
-  return jit.of(seen)
+  return jit.of(seen, told_names(self, pid))
 end
 
 --- Names the frames in code of no file and gives what was sampled.
@@ -280,9 +332,10 @@ function Sampling:profile()
   return profile, missing
 end
 
---- Frees the samples.
+--- Frees the samples, and ends what was asked of processes.
 function Sampling:close()
   self.sampler:close()
+  for _, watch in pairs(self.watches) do watch:close() end
 end
 
 --- Samples for some time.

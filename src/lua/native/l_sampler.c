@@ -153,11 +153,26 @@ static int sampler_begin(lua_State *L) {
 
 /***
 Takes what has come since the last time; often enough that the rings, of 64 KiB
-to 4 MiB for each CPU, do not fill up.
+to 16 MiB for each CPU, do not fill up.
 @function sampler:take
 */
 static int sampler_drain(lua_State *L) {
   if (sampler_take(check(L)) != 0) return aux_no_memory(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/***
+Looks up symbols of what came since, so that less is to do at the end.
+@function sampler:prepare
+@tparam integer ns for about so long at most; a file whose symbols are read for
+the first time takes longer
+*/
+static int sampler_look_up(lua_State *L) {
+  struct sampler *s = check(L);
+  lua_Integer ns = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, ns >= 0, 2, "must not be negative");
+  sampler_prepare(s, sampler_now() + (uint64_t)ns);
   lua_settop(L, 1);
   return 1;
 }
@@ -286,6 +301,7 @@ static const luaL_Reg methods[] = {
   {"look_at_clocks", sampler_clocks},
   {"start", sampler_begin},
   {"take", sampler_drain},
+  {"prepare", sampler_look_up},
   {"stop", sampler_end},
   {"counts", sampler_count},
   {"code", sampler_code},
