@@ -88,8 +88,6 @@ build = {
         "src/probe/returns.c",
         "src/probe/run.c",
         "src/probe/sampled.c",
-        "src/probe/sampled.c",
-        "src/probe/sampled.c",
         "src/probe/sampler.c",
         "src/probe/space.c",
         "src/probe/unwind.c",
