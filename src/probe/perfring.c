@@ -35,6 +35,7 @@ struct record {
 
 struct perfring {
   struct perf_event_attr attr;
+  uint32_t ring_bytes;     /* wanted for one CPU; 0 for as much as is good */
   struct budget budget;
   unsigned n_cpus;
   struct ring *rings;
@@ -55,6 +56,8 @@ static void describe(struct perf_event_attr *a,
   a->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME
                    | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD
                    | PERF_SAMPLE_CALLCHAIN;
+  if (o->is_silent)
+    a->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 #if defined(__x86_64__)
   if (o->stack_bytes > 0) {
     a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -79,6 +82,7 @@ struct perfring *perfring_new(const struct perfring_options *options) {
   budget_init(&r->budget, 0);
   buf_init(&r->bytes, &r->budget);
   describe(&r->attr, options);
+  r->ring_bytes = options->ring_bytes;
   r->n_cpus = n > 0 ? (unsigned)n : 1;
   r->rings = calloc(r->n_cpus, sizeof *r->rings);
   if (r->rings == NULL) {
@@ -118,6 +122,7 @@ static size_t wanted_size(const struct perf_event_attr *a) {
 /* The largest ring that the limit of locked memory allows. */
 static int map_ring(struct perfring *r, struct ring *ring, int fd) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), size = wanted_size(&r->attr);
+  if (r->ring_bytes != 0) size = r->ring_bytes;
   while (size > LEAST_RING && size * r->n_cpus > MOST_BYTES) size /= 2;
   for (; size >= LEAST_RING; size /= 2) {
     void *memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED,

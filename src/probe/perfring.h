@@ -19,6 +19,8 @@ struct perfring_options {
   int with_kernel;         /* sample and walk the kernel too */
   int with_switches;       /* a record each time a thread leaves or comes */
   int with_raw;            /* samples carry what their tracepoint tells */
+  int is_silent;           /* there are no samples: no stacks, no kernel */
+  uint32_t ring_bytes;     /* of one CPU, a power of two; 0: what is good */
 };
 
 struct perfring;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "probe/follow.h"
 #include "probe/offcpu.h"
 
 /* Maps that do not have an address are read again, but not more often. */
@@ -373,50 +374,35 @@ static int on_sample(struct sampler *s, struct cursor c) {
                          SAMPLER_RUNNING);
 }
 
-static int on_map(struct sampler *s, struct cursor c) {
-  uint32_t pid = cur_u32(&c);
-  struct space_map map = {0};
-  cur_skip(&c, 4);
-  map.start = cur_u64(&c);
-  map.end = map.start + cur_u64(&c);
-  map.offset = cur_u64(&c);
-  uint64_t major_number = cur_u32(&c), minor_number = cur_u32(&c);
-  uint64_t inode = cur_u64(&c);
-  cur_skip(&c, 8);
-  cur_skip(&c, 8);
-  const char *path = elf_text(c, 0, NULL);
-  if (path == NULL || !sampler_is_meant(s, pid)) return 0;
-  struct space *p = spaces_of(&s->spaces, pid);
-  if (p == NULL) return -1;
-  if (!p->is_read) return 0;   /* all of it is read with the first sample */
-  uint64_t device = (minor_number & 0xff) | major_number << 8
-                    | (minor_number & ~(uint64_t)0xff) << 12;
-  space_map(&s->spaces, p, map, path, device, inode);
-  return 0;
+/* The process that a record is of: each but a sample's begins with it. */
+static uint32_t pid_of(struct cursor c) {
+  return cur_u32(&c);
 }
 
 static int on_name(struct sampler *s, struct cursor c, int is_exec) {
+  if (!sampler_is_meant(s, pid_of(c))) return 0;
+  if (follow_name(&s->spaces, c, is_exec) != 0) return -1;
   uint32_t pid = cur_u32(&c), tid = cur_u32(&c);
   const char *name = elf_text(c, 0, NULL);
-  if (name == NULL || !sampler_is_meant(s, pid)) return 0;
-  struct space *p = spaces_of(&s->spaces, pid);
-  if (p == NULL) return -1;
-  if (is_exec) {
-    space_forget(&s->spaces, p);
-    p->is_read = 1;   /* records tell what the new program maps */
-  }
-  if (is_exec || pid == tid)
-    snprintf(p->name, sizeof p->name, "%.15s", name);
-  return thread_of(s, pid, tid, name) == UINT32_MAX ? -1 : 0;
+  return name == NULL || thread_of(s, pid, tid, name) != UINT32_MAX ? 0 : -1;
 }
 
 static int on_fork(struct sampler *s, struct cursor c) {
+  struct cursor record = c;
   uint32_t pid = cur_u32(&c), parent = cur_u32(&c), tid = cur_u32(&c);
   if (c.failed || !sampler_is_meant(s, parent)) return 0;
   if (s->is_off && offcpu_begins(s, pid, tid) != 0) return -1;
   if (pid == parent) return 0;
-  space_fork(&s->spaces, parent, pid);
+  if (follow_fork(&s->spaces, record) != 0) return -1;
   return s->is_filtered && !sampler_is_meant(s, pid) ? mean(s, pid) : 0;
+}
+
+static int on_exit_of(struct sampler *s, struct cursor c) {
+  if (!sampler_is_meant(s, pid_of(c))) return 0;
+  if (follow_exit(&s->spaces, c) != 0) return -1;
+  cur_skip(&c, 8);
+  offcpu_gone(s, cur_u32(&c));
+  return 0;
 }
 
 static int on_record(struct sampler *s, const void *bytes) {
@@ -426,14 +412,12 @@ static int on_record(struct sampler *s, const void *bytes) {
                              h.size - sizeof h);
   switch (h.type) {
     case PERF_RECORD_SAMPLE: return on_sample(s, c);
-    case PERF_RECORD_MMAP2: return on_map(s, c);
+    case PERF_RECORD_MMAP2:
+      return sampler_is_meant(s, pid_of(c)) ? follow_map(&s->spaces, c) : 0;
     case PERF_RECORD_COMM:
       return on_name(s, c, (h.misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
     case PERF_RECORD_FORK: return on_fork(s, c);
-    case PERF_RECORD_EXIT:
-      cur_skip(&c, 8);
-      offcpu_gone(s, cur_u32(&c));
-      return 0;
+    case PERF_RECORD_EXIT: return on_exit_of(s, c);
     case PERF_RECORD_SWITCH:
     case PERF_RECORD_SWITCH_CPU_WIDE: return offcpu_switch(s, c, h.misc);
     case PERF_RECORD_LOST:

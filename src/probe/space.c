@@ -29,18 +29,64 @@ void spaces_free(struct spaces *s) {
   index_free(&s->by_file);
 }
 
+static uint32_t tag_of(uint32_t pid) {
+  return hash_tag(hash_mix(pid, 1));
+}
+
+static uint32_t find(const struct spaces *s, uint32_t pid) {
+  uint32_t tag = tag_of(pid), probe = tag, id;
+  do id = index_next(&s->by_pid, tag, &probe);
+  while (id != INDEX_NONE && s->list[id].pid != pid);
+  return id;
+}
+
+struct space *spaces_find(const struct spaces *s, uint32_t pid) {
+  uint32_t id = find(s, pid);
+  return id != INDEX_NONE ? &s->list[id] : NULL;
+}
+
+/* A row for a space; UINT32_MAX without memory. */
+static uint32_t new_row(struct spaces *s) {
+  uint32_t id = s->free;
+  if (id != 0) {
+    s->free = s->list[id - 1].older;
+    return id - 1;
+  }
+  if (budget_grow(&s->budget, (void **)&s->list, &s->list_cap,
+                  sizeof *s->list, (uint64_t)s->n_spaces + 1) != 0)
+    return UINT32_MAX;
+  return s->n_spaces++;
+}
+
 struct space *spaces_of(struct spaces *s, uint32_t pid) {
-  uint32_t tag = hash_tag(hash_mix(pid, 1)), probe = tag, id;
-  while ((id = index_next(&s->by_pid, tag, &probe)) != INDEX_NONE)
-    if (s->list[id].pid == pid) return &s->list[id];
-  if (index_reserve(&s->by_pid) != 0
-      || budget_grow(&s->budget, (void **)&s->list, &s->list_cap,
-                     sizeof *s->list, (uint64_t)s->n_spaces + 1) != 0)
-    return NULL;
+  uint32_t id = find(s, pid);
+  if (id != INDEX_NONE) return &s->list[id];
+  if (index_reserve(&s->by_pid) != 0) return NULL;
+  id = new_row(s);
+  if (id == UINT32_MAX) return NULL;
   struct space fresh = {.pid = pid};
-  s->list[s->n_spaces] = fresh;
-  index_put(&s->by_pid, tag, s->n_spaces);
-  return &s->list[s->n_spaces++];
+  s->list[id] = fresh;
+  index_put(&s->by_pid, tag_of(pid), id);
+  return &s->list[id];
+}
+
+static void free_row(struct spaces *s, uint32_t id) {
+  struct space empty = {.older = s->free};
+  struct space *p = &s->list[id];
+  budget_free(&s->budget, p->maps, p->maps_cap, sizeof *p->maps);
+  *p = empty;
+  s->free = id + 1;
+}
+
+void spaces_drop(struct spaces *s, uint32_t pid) {
+  uint32_t id = find(s, pid);
+  if (id == INDEX_NONE) return;
+  index_remove(&s->by_pid, tag_of(pid), id);
+  while (id != UINT32_MAX) {
+    uint32_t older = s->list[id].older - 1;   /* of 0, the largest */
+    free_row(s, id);
+    id = older;
+  }
 }
 
 static uint32_t add_module(struct spaces *s, const struct module *m,
@@ -74,13 +120,28 @@ static uint32_t code_module(struct spaces *s, struct space *p) {
   return p->code - 1;
 }
 
+/*
+** A file that is not open yet is opened by way of who mapped it last, which
+** is the most likely to be there still. What could not be opened is tried
+** once more.
+*/
+static void open_by(struct module *m, const struct module *now) {
+  if (m->kind != MODULE_UNREAD && m->kind != MODULE_CODE) return;
+  m->kind = now->kind;
+  m->pid = now->pid;
+  m->place = now->place;
+  m->size = now->size;
+}
+
 static uint32_t file_module(struct spaces *s, const struct module *m,
                             const char *path) {
   uint32_t tag = hash_tag(hash_mix(m->device, m->inode)), probe = tag, id;
   while ((id = index_next(&s->by_file, tag, &probe)) != INDEX_NONE)
     if (s->modules[id].device == m->device && s->modules[id].inode == m->inode
-        && strcmp(s->modules[id].path, path) == 0)
+        && strcmp(s->modules[id].path, path) == 0) {
+      open_by(&s->modules[id], m);
       return id;
+    }
   if (index_reserve(&s->by_file) != 0) return UINT32_MAX;
   id = add_module(s, m, path);
   if (id != UINT32_MAX) index_put(&s->by_file, tag, id);
@@ -257,21 +318,39 @@ void space_read(struct spaces *s, struct space *p, uint64_t now) {
   fclose(file);
 }
 
-void space_forget(struct spaces *s, struct space *p) {
-  (void)s;
+/* Moves a space to a row of its own, where it is found through 'older'. */
+static int keep_past(struct spaces *s, uint32_t id) {
+  uint32_t past = new_row(s);
+  if (past == UINT32_MAX) return -1;
+  s->list[past] = s->list[id];
+  struct space fresh = {.pid = s->list[id].pid, .older = past + 1};
+  s->list[id] = fresh;
+  return 0;
+}
+
+struct space *space_renew(struct spaces *s, uint32_t pid) {
+  struct space *p = spaces_of(s, pid);
+  if (p == NULL) return NULL;
+  uint32_t id = (uint32_t)(p - s->list);
+  if (s->keeps_past && p->n_maps > 0) {
+    uint32_t parent = p->has_ended ? 0 : p->parent;
+    if (keep_past(s, id) != 0) return NULL;
+    s->list[id].parent = parent;
+    return &s->list[id];
+  }
   p->n_maps = 0;
   p->code = 0;
   p->name[0] = 0;
-  p->is_read = 0;
+  if (p->has_ended) p->cgroup[0] = 0;
+  p->is_read = p->has_ended = 0;
+  return p;
 }
 
-void space_fork(struct spaces *s, uint32_t parent, uint32_t child) {
-  if (parent == child || spaces_of(s, child) == NULL) return;
-  struct space *from = spaces_of(s, parent), *to = spaces_of(s, child);
-  if (from == NULL || to == NULL || to->is_read || !from->is_read) return;
+static int copy_maps(struct spaces *s, const struct space *from,
+                     struct space *to) {
   if (budget_grow(&s->budget, (void **)&to->maps, &to->maps_cap,
                   sizeof *to->maps, from->n_maps) != 0)
-    return;
+    return -1;
   if (from->n_maps > 0)
     memcpy(to->maps, from->maps, from->n_maps * sizeof *to->maps);
   to->n_maps = from->n_maps;
@@ -279,6 +358,19 @@ void space_fork(struct spaces *s, uint32_t parent, uint32_t child) {
   memcpy(to->cgroup, from->cgroup, sizeof to->cgroup);
   to->is_read = 1;
   to->read_at = from->read_at;
+  return 0;
+}
+
+int space_fork(struct spaces *s, uint32_t parent, uint32_t child) {
+  struct space *to = spaces_of(s, child);
+  if (to != NULL && to->has_ended) to = space_renew(s, child);
+  if (to == NULL) return -1;
+  to->parent = parent;
+  uint32_t of_parent = find(s, parent);
+  if (of_parent == INDEX_NONE || parent == child || to->is_read
+      || !s->list[of_parent].is_read)
+    return 0;
+  if (copy_maps(s, &s->list[of_parent], to) != 0) return -1;
   /* Code of no file is told apart by process. */
   for (uint32_t i = 0; i < to->n_maps; i++)
     if (s->modules[to->maps[i].module].kind == MODULE_CODE
@@ -286,6 +378,7 @@ void space_fork(struct spaces *s, uint32_t parent, uint32_t child) {
       uint32_t own = code_module(s, to);
       if (own != UINT32_MAX) to->maps[i].module = own;
     }
+  return 0;
 }
 
 struct space_map *space_find(const struct space *p, uint64_t address) {

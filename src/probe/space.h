@@ -42,7 +42,10 @@ struct space {
   struct space_map *maps;
   uint32_t maps_cap, n_maps;
   uint32_t code;         /* its module of MODULE_CODE + 1; 0 for none yet */
+  uint32_t parent;       /* who forked it; 0 when that was not seen */
+  uint32_t older;        /* what the process was before, + 1; 0 for nothing */
   uint8_t is_read;       /* its maps were read */
+  uint8_t has_ended;     /* the number may be another process's by now */
   uint64_t read_at;      /* when, by the clock of samples */
 };
 
@@ -52,6 +55,8 @@ struct spaces {
   uint32_t modules_cap, n_modules;
   struct space *list;
   uint32_t list_cap, n_spaces;
+  uint32_t free;         /* a row of 'list' that nobody has, + 1 */
+  uint8_t keeps_past;    /* of each process, all programs that it ran */
   struct index by_pid, by_file;
 };
 
@@ -61,6 +66,9 @@ void spaces_free(struct spaces *s);
 /* The space of a process, made when it is new; NULL without memory. */
 struct space *spaces_of(struct spaces *s, uint32_t pid);
 
+/* The same when it is known; NULL when it is not. */
+struct space *spaces_find(const struct spaces *s, uint32_t pid);
+
 /* Reads what is mapped from /proc; keeps what was known when it cannot. */
 void space_read(struct spaces *s, struct space *p, uint64_t now);
 
@@ -68,11 +76,18 @@ void space_read(struct spaces *s, struct space *p, uint64_t now);
 void space_map(struct spaces *s, struct space *p, struct space_map map,
                const char *path, uint64_t device, uint64_t inode);
 
-/* Another program was started in the process. */
-void space_forget(struct spaces *s, struct space *p);
+/*
+** Another program was started in the process, or the number is another's: an
+** empty space, behind which the last one is kept if that was asked for. NULL
+** without memory. Spaces may move.
+*/
+struct space *space_renew(struct spaces *s, uint32_t pid);
 
-/* A child has what its parent has. */
-void space_fork(struct spaces *s, uint32_t parent, uint32_t child);
+/* A child has what its parent has. 0, or -1 without memory. */
+int space_fork(struct spaces *s, uint32_t parent, uint32_t child);
+
+/* Nobody will ask for the process again; its modules stay. */
+void spaces_drop(struct spaces *s, uint32_t pid);
 
 /* What is mapped at an address; NULL for nothing. */
 struct space_map *space_find(const struct space *p, uint64_t address);

@@ -35,21 +35,26 @@ local function function_id(probe, frame)
 end
 
 -- Addresses above the innermost one are where calls return to: the call is
--- before that.
-local function resolved(probe, pid, kind, address, is_caller)
-  local key <const> = ("%s %d %d %s"):format(kind, pid, address, is_caller)
-  local frame = probe.frames_by_address[key]
+-- before that. 'seen' is the process's stage, nil of the kernel.
+local function resolved(probe, seen, kind, address, is_caller)
+  local known = kind == "kernel" and probe.kernel_frames or seen and seen.frames
+  if known == nil then
+    known = { {}, {} }
+    if seen then seen.frames = known end
+    if kind == "kernel" then probe.kernel_frames = known end
+  end
+  known = known[is_caller and 2 or 1]
+  local frame = known[address]
   if frame == nil then
     local at <const> = is_caller and address - 1 or address
-    frame = kind == "user" and probe.resolver:user(probe.seen[pid], at)
-      or probe.resolver.kernel(at)
+    frame = kind == "user" and probe.resolver:user(seen, at) or probe.resolver.kernel(at)
     -- Of a method that the runtime names only its name is known.
     if is_caller and frame.start then frame.offset = frame.offset + 1 end
     frame.address, frame.function_id = address, function_id(probe, frame)
     -- Of several names of one place the report has that which was asked for.
     local func <const> = probe.functions[frame.function_id + 1]
     if func and func.kind == "kernel" then frame.name = func.name end
-    probe.frames_by_address[key] = frame
+    known[address] = frame
   end
   return frame
 end
@@ -57,40 +62,50 @@ end
 -- A process that had the function at the same address: where addresses are drawn
 -- by lot that is its parent, whose mappings a child has too.
 local function parent_of(probe, func, address)
-  for _, seen in pairs(probe.seen) do
-    local mapping <const> = not seen.is_guess and processes.mapping_of(seen, address)
-    if mapping and mapping.path:gsub(" %(deleted%)$", "") == seen.program
+  for stage in probe.seen:all() do
+    local mapping <const> = not stage.is_guess and processes.mapping_of(stage, address)
+    if mapping and mapping.path:gsub(" %(deleted%)$", "") == stage.program
         and address - mapping.from + mapping.offset == func.offset then
-      return seen
+      return stage
     end
   end
 end
 
--- What a process that nobody had time to look at had mapped: its parent's, or of
--- the probed file alone, where its function is at a known place.
+-- What a process that nobody could look at had mapped: its parent's, or of the
+-- probed file alone, where its function is at a known place.
 local function guess(probe, func, pid, address)
-  if probe.seen[pid] or address == nil then return end
-  probe.seen[pid] = parent_of(probe, func, address)
-  if probe.seen[pid] then return end
-  local start <const> = address - func.offset
-  probe.seen[pid] = { pid = pid, root = "", inner_pid = pid, is_guess = true, mappings = {
-    { from = start, to = start + (1 << 30), offset = 0, path = func.binary, file = "guess",
-      open = func.attach_path } } }
+  local stage = parent_of(probe, func, address)
+  if stage == nil then
+    local start <const> = address - func.offset
+    stage = { pid = pid, root = "", inner_pid = pid, is_guess = true, mappings = {
+      { from = start, to = start + (1 << 30), offset = 0, path = func.binary, file = "guess",
+        open = func.attach_path } } }
+  end
+  probe.seen:guess(pid, stage)
+  return stage
+end
+
+-- What the process was when the stack was taken.
+local function stage_of(probe, row, func, list, cut)
+  local asked <const> = func.kind == "user" and not cut and list[1] ~= nil and func or nil
+  local stage <const> = probe.seen:at(row.pid, list, asked)
+  if stage or asked == nil then return stage end
+  return guess(probe, func, row.pid, list[1])
 end
 
 local function user_frames(probe, row, func)
   local list <const>, cut = addresses(probe, row.user)
   if list == nil then return {} end
   local result = {}
+  local stage <const> = stage_of(probe, row, func, list, cut)
   if func.kind == "user" then
-    if not cut then guess(probe, func, row.pid, list[1]) end
     result[1] = own_frame(func)
     if not cut then table.remove(list, 1) end
     local there <const> = list[1] == row.caller and user.is_known_entry(func)
     if row.caller ~= 0 and not there then table.insert(list, 1, row.caller) end
   end
   for _, address in ipairs(list) do
-    result[#result + 1] = resolved(probe, row.pid, "user", address, #result > 0)
+    result[#result + 1] = resolved(probe, stage, "user", address, #result > 0)
   end
   return result
 end
@@ -100,7 +115,7 @@ local function kernel_frames(probe, row, func)
   local result = {}
   if func.kind == "tracepoint" then result[1] = own_frame(func) end
   for i, address in ipairs(list) do
-    result[#result + 1] = resolved(probe, 0, "kernel", address, i > 1)
+    result[#result + 1] = resolved(probe, nil, "kernel", address, i > 1)
   end
   if func.kind == "kernel" then
     local first <const> = result[1]
@@ -118,7 +133,6 @@ end
 --   function_id` (-1 when it was not probed) `offset address file`
 -- @treturn {table,...} frames of the kernel
 function frames.of(probe, row)
-  probe.frames_by_address = probe.frames_by_address or {}
   local func <const> = probe.functions[row.id + 1]
   return user_frames(probe, row, func), kernel_frames(probe, row, func)
 end

@@ -112,7 +112,7 @@ end
 
 local function runtime_names(self)
   local seen <const> = self.seen
-  local stat <const> = proc.stat(seen.pid)
+  local stat <const> = not seen.has_ended and proc.stat(seen.pid) or nil
   if stat == nil or stat.state == "Z" or seen.start_time and stat.start_time ~= seen.start_time then
     if is_dotnet(seen) then
       tell(self, "process %d (%s) ended before its runtime could be asked what its methods are"

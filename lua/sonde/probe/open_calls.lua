@@ -2,14 +2,21 @@
 -- those whose return the kernel left out.
 -- @module sonde.probe.open_calls
 local core <const> = require "sonde.c.core"
+local loop <const> = require "sonde.base.loop"
 
 local open_calls = {}
 
+-- A thread that runs for a moment only is waited for, so long for all together.
+local PATIENCE <const> = 20000000
+
 -- The stack pointer of a thread that waits in the kernel; nil for one that runs.
-local function stack_pointer(pid, tid)
-  local text <const> = core.read_file(("/proc/%d/task/%d/syscall"):format(pid, tid))
-  local sp <const> = text and text:match(" (0x%x+) 0x%x+%s*$")
-  return sp and tonumber(sp) or nil
+local function stack_pointer(pid, tid, deadline)
+  repeat
+    local text <const> = core.read_file(("/proc/%d/task/%d/syscall"):format(pid, tid))
+    local sp <const> = text and text:match(" (0x%x+) 0x%x+%s*$")
+    if sp then return tonumber(sp) end
+    if text == nil or not text:find "^running" then return nil end
+  until not loop.sleep(1000000) or loop.now() > deadline
 end
 
 local function is_alive(pid, tid)
@@ -22,11 +29,12 @@ end
 -- @param run
 -- @treturn {[integer]=integer,...} how many, by function id
 function open_calls.in_flight(run)
-  local flying, threads = {}, {}
+  local flying, threads, deadline = {}, {}, loop.after(PATIENCE)
   for _, call in ipairs(run:open_calls()) do
     local thread = threads[call.tid]
     if thread == nil then
-      thread = { alive = is_alive(call.pid, call.tid), sp = stack_pointer(call.pid, call.tid) }
+      thread = { alive = is_alive(call.pid, call.tid),
+        sp = stack_pointer(call.pid, call.tid, deadline) }
       threads[call.tid] = thread
     end
     local over <const> = not thread.alive or thread.sp ~= nil and call.sp ~= 0

@@ -101,7 +101,8 @@ local function parse(text)
     local from, to, executable, offset, device, inode, path = line:match(MAPPING)
     if executable == "x" then
       list[#list + 1] = { from = tonumber(from, 16), to = tonumber(to, 16),
-        offset = tonumber(offset, 16), path = path, file = device .. ":" .. inode }
+        offset = tonumber(offset, 16), path = path, file = device .. ":" .. inode,
+        inode = math.tointeger(tonumber(inode)) }
     end
   end
   return list
@@ -127,11 +128,14 @@ end
 -- @tparam integer address
 -- @treturn ?table
 function processes.mapping_of(seen, address)
-  for _, mapping in ipairs(seen.mappings) do
-    if not math.ult(address, mapping.from) and math.ult(address, mapping.to) then
-      return mapping
-    end
+  local list <const> = seen.mappings
+  local low, high = 1, #list
+  while low <= high do
+    local middle <const> = (low + high) // 2
+    if math.ult(address, list[middle].from) then high = middle - 1 else low = middle + 1 end
   end
+  local mapping <const> = list[high]
+  return mapping and math.ult(address, mapping.to) and mapping or nil
 end
 
 return processes

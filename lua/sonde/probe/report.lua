@@ -53,8 +53,8 @@ local function read_functions(self, probe)
 end
 
 local function binary_of(probe, row)
-  local seen <const> = probe.seen[row.pid]
-  return seen and seen.program or nil
+  local stages <const> = probe.seen:of(row.pid)
+  return stages[1] and stages[#stages].program or nil
 end
 
 -- Stacks of several processes are one when their names are the same.
@@ -133,8 +133,8 @@ local function read_groups(self, probe)
     local func <const> = self.by_id[group.id]
     add_figures(group)
     group.name, group.binary, group.func = func.name, func.binary, func
-    local seen <const> = group.pid and probe.seen[group.pid]
-    group.process = seen and seen.name or nil
+    local stages <const> = group.pid and probe.seen:of(group.pid) or {}
+    group.process = stages[1] and stages[#stages].name or nil
     self.groups[#self.groups + 1] = group
   end
   table.sort(self.groups, function(a, b)
@@ -183,6 +183,8 @@ function report.of(probe)
   read_groups(self, probe)
   read_losses(self, probe)
   self.missing = probe.resolver:problems()
+  local unseen <const> = probe.seen:problems()
+  table.move(unseen, 1, #unseen, #self.missing + 1, self.missing)
   return self
 end
 

@@ -141,7 +141,14 @@ local function add_threads(sampler, pid)
 end
 
 local function aim(sampler, pid)
-  if pid == nil then return sampler:thread(-1) end
+  if pid == nil then
+    local added, message, code = sampler:thread(-1)
+    if not added then return nil, message, code end
+    -- Those that are there now, as they may be gone when their first sample comes;
+    -- of all others the kernel tells.
+    for _, one in ipairs(proc.pids()) do sampler:process(one) end
+    return true
+  end
   sampler:process(pid)
   if #proc.thread_ids(pid) * #uv.cpu_info() <= MOST_EVENTS then
     return add_threads(sampler, pid)
@@ -300,13 +307,16 @@ local function told_names(self, pid)
   return watch and watch:stop(loop.after(NAMES_LAST)) or nil
 end
 
--- Who wrote the code of no file of a process, as far as that can be seen now.
-local function compiled_by(self, pid)
-  local seen = processes.look(pid) or { pid = pid, root = "", inner_pid = pid }
-  if pid == self.pid and seen.start_time ~= self.start_time then
-    seen = { pid = pid, root = "", inner_pid = pid, name = self.name, start_time = self.start_time }
-  end
-  return jit.of(seen, told_names(self, pid))
+-- Who wrote the code of no file of a process: of one that is gone by now what is
+-- known is what it had mapped.
+local function compiled_by(self, row)
+  local pid <const> = row.pid
+  local facts <const> = not row.is_past and processes.look(pid) or nil
+  local is_same <const> = facts and (pid ~= self.pid or facts.start_time == self.start_time)
+  if is_same then return jit.of(facts, told_names(self, pid)) end
+  local stage <const> = self.sampler:maps(pid)[1] or {}
+  return jit.of({ pid = pid, root = "", inner_pid = pid, name = stage.name or self.name,
+    mappings = stage.mappings, has_ended = true }, told_names(self, pid))
 end
 
 --- Names the frames in code of no file and gives what was sampled.
@@ -315,8 +325,9 @@ end
 function Sampling:profile()
   local compiled, missing = {}, {}
   for _, row in ipairs(self.sampler:code()) do
-    compiled[row.pid] = compiled[row.pid] or compiled_by(self, row.pid)
-    local code <const> = compiled[row.pid]:find(row.address)
+    local key <const> = row.is_past and -row.pid or row.pid
+    compiled[key] = compiled[key] or compiled_by(self, row)
+    local code <const> = compiled[key]:find(row.address)
     if code then
       self.sampler:name(row.frame, code.name, code.module, code.file, code.line,
         code.is_replacement)

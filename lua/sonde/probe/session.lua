@@ -4,9 +4,9 @@
 local attach <const> = require "sonde.probe.attach"
 local loop <const> = require "sonde.base.loop"
 local places <const> = require "sonde.probe.places"
-local processes <const> = require "sonde.probe.processes"
 local request <const> = require "sonde.probe.request"
 local resolve <const> = require "sonde.probe.resolve"
+local seen <const> = require "sonde.probe.seen"
 local symbols <const> = require "sonde.symbols"
 
 local session = {}
@@ -123,10 +123,10 @@ function session.start(opts)
   set_filter(run, found)
   local self <const> = setmetatable({
     run = run, opts = opts, functions = found.functions, files = found.files,
-    failed = attached.failed, rung = attached.rung, warnings = found.warnings, seen = {},
-    resolver = resolve.new(),
+    failed = attached.failed, rung = attached.rung, warnings = found.warnings,
+    resolver = resolve.new(), seen = seen.new(opts.stacks),
   }, Probe)
-  for _, pid in ipairs(found.pids) do self.seen[pid] = processes.look(pid) end
+  for _, pid in ipairs(found.pids) do self.seen:look(pid) end
   self.started_at = os.time()
   self.began = loop.now()
   run:enable()
@@ -137,9 +137,12 @@ end
 -- stacks have names when they are gone. `wait` and `stop` do this too.
 function Probe:look()
   if not self.opts.stacks or self.report then return end
+  local is_hit = {}
   for _, row in ipairs(self.run:rows()) do
-    if self.seen[row.pid] == nil then self.seen[row.pid] = processes.look(row.pid) end
+    if not is_hit[row.pid] then self.seen:look(row.pid) end
+    is_hit[row.pid] = true
   end
+  self.seen:take(is_hit)
 end
 
 --- Lets the probes run for some time.
@@ -202,9 +205,7 @@ local function next_hit(self)
   local hit, message, code = require("sonde.probe").decode_hit(bytes)
   if hit == nil then return nil, message, code end
   hit.func, hit.probe = self.functions[hit.id + 1], self
-  if self.opts.stacks and self.seen[hit.pid] == nil then
-    self.seen[hit.pid] = processes.look(hit.pid)
-  end
+  if self.opts.stacks then self.seen:look(hit.pid) end
   return setmetatable(hit, Hit)
 end
 
@@ -231,8 +232,7 @@ end
 -- @treturn table `type name offset file function_id address`; the name is
 --   `[symbol_not_found]` when nothing is known
 function Probe:resolve_user(address, pid)
-  self.seen[pid] = self.seen[pid] or processes.look(pid)
-  return self.resolver:user(self.seen[pid], address)
+  return self.resolver:user(self.seen:at(pid, { address }), address)
 end
 
 --- The function of the kernel that an address is in.
@@ -251,12 +251,15 @@ function Probe:stop()
   self:look()
   self.report = require("sonde.probe.report").of(self)
   self.run:close()
+  self.seen:close()
   return self.report
 end
 
 --- Takes the probes back without a report.
 function Probe:close()
-  if not self.report then self.run:close() end
+  if self.report then return end
+  self.run:close()
+  self.seen:close()
 end
 
 Probe.__gc = Probe.close

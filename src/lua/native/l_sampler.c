@@ -8,6 +8,7 @@
 
 #include "lua/l_aux.h"
 #include "lua/native/l_native.h"
+#include "lua/native/l_tracker.h"
 #include "pprof/pprof.h"
 #include "probe/sampler.h"
 
@@ -210,7 +211,8 @@ static int sampler_count(lua_State *L) {
 /***
 The frames in code that no ELF file holds, which others must name.
 @function sampler:code
-@treturn {table,...} `frame` (for sampler:name), `pid`, `address`
+@treturn {table,...} `frame` (for sampler:name), `pid`, `address`, `is_past`
+(boolean: the process has ended, or runs another program now)
 */
 static int sampler_code(lua_State *L) {
   struct sampler *s = check(L);
@@ -219,12 +221,29 @@ static int sampler_code(lua_State *L) {
   for (uint32_t i = 0; i < s->n_frames; i++) {
     const struct module *m = &s->spaces.modules[s->frames[i].module];
     if (m->kind != MODULE_CODE) continue;
-    lua_createtable(L, 0, 3);
+    const struct space *p = spaces_find(&s->spaces, m->pid);
+    int is_past = p != NULL && (p->has_ended
+                                || p->code != s->frames[i].module + 1);
+    lua_createtable(L, 0, 4);
+    aux_set_boolean(L, "is_past", is_past);
     aux_set_integer(L, "frame", i);
     aux_set_integer(L, "pid", m->pid);
     aux_set_unsigned(L, "address", s->frames[i].address);
     aux_seti(L, -2, ++n);
   }
+  return 1;
+}
+
+/***
+What a process has mapped to execute, as far as that was seen.
+@function sampler:maps
+@tparam integer pid
+@treturn {table,...} as of `tracker:maps`, of its last program alone
+*/
+static int sampler_maps(lua_State *L) {
+  struct sampler *s = check(L);
+  uint32_t pid = (uint32_t)luaL_checkinteger(L, 2);
+  tracker_push_maps(L, &s->spaces, spaces_find(&s->spaces, pid));
   return 1;
 }
 
@@ -305,6 +324,7 @@ static const luaL_Reg methods[] = {
   {"stop", sampler_end},
   {"counts", sampler_count},
   {"code", sampler_code},
+  {"maps", sampler_maps},
   {"name", sampler_name},
   {"profile", sampler_write},
   {"close", sampler_gc},
