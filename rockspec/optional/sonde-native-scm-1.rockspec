@@ -86,8 +86,6 @@ build = {
         "src/probe/maps.c",
         "src/probe/offcpu.c",
         "src/probe/perfring.c",
-        "src/probe/perfring.c",
-        "src/probe/perfring.c",
         "src/probe/returns.c",
         "src/probe/run.c",
         "src/probe/sampled.c",
