@@ -17,21 +17,38 @@ struct later {
   void (*release)(void *memory);
 };
 
+/* A packed list; room for a number per byte was made. */
+static uint32_t load_packed(const struct later *l, struct wire packed,
+                            uint32_t *path) {
+  const uint32_t *dense = l->ids.dense;
+  const uint64_t dense_cap = l->ids.dense_cap;
+  const uint8_t *at = packed.at, *end = packed.end;
+  uint32_t n = 0;
+  while (at < end) {
+    uint64_t id, long_id;
+    const uint8_t *next = wire_short(at, end, &id);
+    if (next == NULL) {
+      packed.at = at;
+      if (wire_varint_long(&packed, &long_id) != 0) return n;
+      id = long_id;
+      next = packed.at;
+    }
+    at = next;
+    uint32_t index = id < dense_cap ? dense[id] : PROFILE_NONE;
+    path[n++] = index != PROFILE_NONE ? index : decode_find_id(&l->ids, id);
+  }
+  return n;
+}
+
 static int load_ids(struct later *l, const struct wire_field *f,
                     uint32_t *n) {
-  struct wire packed = wire_over(f->data, (size_t)f->len);
   uint64_t room = f->type == WIRE_BYTES ? f->len : 1;
-  uint64_t id = f->value;
   if (budget_grow(&l->budget, (void **)&l->path, &l->path_cap,
                   sizeof *l->path, *n + room) != 0)
     return -1;
-  if (f->type != WIRE_BYTES) l->path[(*n)++] = decode_find_id(&l->ids, id);
-  while (f->type == WIRE_BYTES && packed.at < packed.end) {
-    if (wire_varint(&packed, &id) != 0) return -1;
-    l->path[(*n)++] = id < l->ids.dense_cap && l->ids.dense[id] != PROFILE_NONE
-                          ? l->ids.dense[id]
-                          : decode_find_id(&l->ids, id);
-  }
+  if (f->type == WIRE_BYTES)
+    *n += load_packed(l, wire_over(f->data, (size_t)f->len), l->path + *n);
+  else l->path[(*n)++] = decode_find_id(&l->ids, f->value);
   return 0;
 }
 

@@ -36,12 +36,15 @@ static int read_numbers(struct sample_reader *r, const struct wire_field *f,
   return 0;
 }
 
+static int no_location(struct sample_reader *r, uint32_t n, uint64_t id) {
+  return decode_fail(r->d, "location_id[%lu] = %llu: no such location",
+                     (unsigned long)n, (unsigned long long)id);
+}
+
 static int put_location(struct sample_reader *r, uint64_t id) {
   struct decode *d = r->d;
   uint32_t index = decode_find_id(&d->locations, id);
-  if (index == PROFILE_NONE)
-    return decode_fail(d, "location_id[%lu] = %llu: no such location",
-                       (unsigned long)r->n_locations, (unsigned long long)id);
+  if (index == PROFILE_NONE) return no_location(r, r->n_locations, id);
   if (r->n_locations == r->locations_cap
       && budget_grow(&d->budget, (void **)&r->locations, &r->locations_cap,
                      sizeof *r->locations, (uint64_t)r->n_locations + 1) != 0)
@@ -58,20 +61,36 @@ static int put_location(struct sample_reader *r, uint64_t id) {
 static int read_packed_locations(struct sample_reader *r,
                                  const struct wire_field *f) {
   struct decode *d = r->d;
-  const struct id_map *map = &d->locations;
+  const uint32_t *dense = d->locations.dense;
+  const uint64_t dense_cap = d->locations.dense_cap;
   struct wire packed = wire_over(f->data, (size_t)f->len);
-  uint64_t id;
+  uint64_t id, long_id;
   if (budget_grow(&d->budget, (void **)&r->locations, &r->locations_cap,
                   sizeof *r->locations, r->n_locations + f->len) != 0)
     return decode_no_memory(d);
-  while (packed.at < packed.end) {
-    if (wire_varint(&packed, &id) != 0)
-      return decode_fail_at(d, f->start, "location_id: %s", packed.error);
-    if (packed.at[-1] == 0 && id != 0) r->is_canonical = 0;
-    uint32_t index = id < map->dense_cap ? map->dense[id] : PROFILE_NONE;
-    if (index != PROFILE_NONE) r->locations[r->n_locations++] = index;
-    else if (put_location(r, id) != 0) return -1;
+  const uint8_t *at = packed.at, *end = packed.end;
+  uint32_t n = r->n_locations, *locations = r->locations;
+  int is_canonical = 1;
+  while (at < end) {
+    const uint8_t *next = wire_short(at, end, &id);
+    if (next == NULL) {
+      packed.at = at;
+      if (wire_varint_long(&packed, &long_id) != 0)
+        return decode_fail_at(d, f->start, "location_id: %s", packed.error);
+      id = long_id;
+      next = packed.at;
+    }
+    at = next;
+    if (at[-1] == 0 && id != 0) is_canonical = 0;
+    uint32_t index = id < dense_cap ? dense[id] : PROFILE_NONE;
+    if (index == PROFILE_NONE) {
+      index = decode_find_id(&d->locations, id);
+      if (index == PROFILE_NONE) return no_location(r, n, id);
+    }
+    locations[n++] = index;
   }
+  r->n_locations = n;
+  if (!is_canonical) r->is_canonical = 0;
   return 0;
 }
 

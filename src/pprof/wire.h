@@ -33,13 +33,31 @@ static inline struct wire wire_over(const uint8_t *data, size_t size) {
   return w;
 }
 
-/* A varint of any length; wire_varint is for those that mostly have one. */
+/*
+** What follows a varint of at most three bytes, as nearly all are; NULL for
+** another.
+*/
+static inline const uint8_t *wire_short(const uint8_t *at, const uint8_t *end,
+                                        uint64_t *value) {
+  if (at < end && at[0] < 0x80) {
+    *value = at[0];
+    return at + 1;
+  }
+  if (end - at < 3) return NULL;
+  *value = (uint64_t)(at[0] & 0x7f) | (uint64_t)(at[1] & 0x7f) << 7;
+  if (at[1] < 0x80) return at + 2;
+  *value |= (uint64_t)at[2] << 14;
+  return at[2] < 0x80 ? at + 3 : NULL;
+}
+
+/* A varint of any length. */
 int wire_varint_long(struct wire *w, uint64_t *value);
 
 /* Reads a varint; 0, or -1 (with 'error'). */
 static inline int wire_varint(struct wire *w, uint64_t *value) {
-  if (w->at == w->end || *w->at >= 0x80) return wire_varint_long(w, value);
-  *value = *w->at++;
+  const uint8_t *next = wire_short(w->at, w->end, value);
+  if (next == NULL) return wire_varint_long(w, value);
+  w->at = next;
   return 0;
 }
 
