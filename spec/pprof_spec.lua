@@ -228,6 +228,28 @@ describe("writing pprof", function()
     end
   end)
 
+  it("is given in pieces to who writes it", function()
+    local p <const> = core.profile_new { types = { { "n", "count" } } }
+    for k = 1, 60000 do
+      p:add({ "f" .. k % 977, "g" .. k % 1009, "main" }, k * 7919 % 1000003)
+    end
+    for _, gzip in ipairs { true, false } do
+      local pieces, closed = {}, nil
+      assert.is_true(p:encode { gzip = gzip, write = function(piece)
+        pieces[#pieces + 1] = piece
+        closed = closed or select(2, pcall(p.types, p))
+      end })
+      assert.equal(p:encode { gzip = gzip }, table.concat(pieces))
+      assert.is_true(gzip or #pieces > 1)
+      assert.matches("closed profile", closed)
+    end
+    local done <const>, what <const> = pcall(p.encode, p, { gzip = false,
+      write = function() error({ "no" }) end })
+    assert.is_false(done)
+    assert.same({ "no" }, what)
+    assert.equal(60000, #p)
+  end)
+
   it("is read by go tool pprof with the same top", function()
     helper.needs("go")
     local p <const> = core.profile_new { types = { { "samples", "count" } } }

@@ -65,47 +65,100 @@ static int read_input(lua_State *L) {
   return aux_fail(L, error.code, "%s", error.text);
 }
 
-/* Packs pieces while they are made: the whole is never there unpacked. */
-struct packer {
+/*
+** Packs pieces while they are made, and hands packed ones on, so that the
+** whole is never there.
+*/
+struct writer {
   struct pprof_sink sink;   /* first: the two are converted */
   struct gzip_writer gzip;
+  struct buffer out;
+  lua_State *L;
+  int compress;
+  int write;                /* index of a function, or 0: all stays in 'out' */
+  int raised;               /* it raised; the error is on top of the stack */
 };
 
 #define PACKED_AT_ONCE ((size_t)256 << 10)
+#define GIVEN_AT_ONCE ((size_t)256 << 10)
 
-static int pack_piece(struct pprof_sink *sink, struct buffer *plain) {
-  struct packer *packer = (struct packer *)sink;
-  int status = gzip_write(&packer->gzip, plain->data, plain->len, 0);
-  buf_clear(plain);
-  sink->enough = PACKED_AT_ONCE;
-  return status;
+static int call_write(lua_State *L) {
+  const struct buffer *out = lua_touserdata(L, 1);
+  lua_pushlstring(L, (const char *)out->data, out->len);
+  lua_call(L, 1, 0);
+  return 0;
 }
 
-static int encode_to(struct profile *p, int compress, struct buffer *out) {
-  if (!compress) return pprof_encode(p, out);
-  struct packer packer = {.sink = {GZIP_LARGE, pack_piece}};
+/* Hands on what is there when it is enough, or all that is left. */
+static int give(struct writer *w, size_t enough) {
+  lua_State *L = w->L;
+  if (w->write == 0 || w->out.len < enough || w->out.len == 0) return 0;
+  lua_pushcfunction(L, call_write);
+  lua_pushlightuserdata(L, &w->out);
+  lua_pushvalue(L, w->write);
+  w->raised = lua_pcall(L, 2, 0, 0) != LUA_OK;
+  buf_clear(&w->out);
+  return w->raised ? -1 : 0;
+}
+
+static int take_piece(struct pprof_sink *sink, struct buffer *plain) {
+  struct writer *w = (struct writer *)sink;
+  if (!w->compress) return give(w, GIVEN_AT_ONCE);
+  int status = gzip_write(&w->gzip, plain->data, plain->len, 0);
+  buf_clear(plain);
+  sink->enough = PACKED_AT_ONCE;
+  return status != 0 ? -1 : give(w, GIVEN_AT_ONCE);
+}
+
+static int write_packed(struct profile *p, struct writer *w) {
   struct buffer plain;
   buf_init(&plain, &p->budget);
-  gzip_writer_init(&packer.gzip, out);
-  int status = pprof_encode_pieces(p, &plain, &packer.sink);
-  if (status == 0)
-    status = gzip_write(&packer.gzip, plain.data, plain.len, 1);
-  gzip_writer_free(&packer.gzip);
+  gzip_writer_init(&w->gzip, &w->out);
+  int status = pprof_encode_pieces(p, &plain, &w->sink);
+  if (status == 0) status = gzip_write(&w->gzip, plain.data, plain.len, 1);
+  gzip_writer_free(&w->gzip);
   buf_free(&plain);
   return status;
 }
 
-/* p:encode{ gzip = true }: the bytes of a pprof file. */
+static int write_all(struct profile *p, struct writer *w) {
+  w->sink.take = take_piece;
+  w->sink.enough = w->compress ? GZIP_LARGE : GIVEN_AT_ONCE;
+  int status = w->compress ? write_packed(p, w)
+                           : pprof_encode_pieces(p, &w->out,
+                                                 w->write ? &w->sink : NULL);
+  return status == 0 ? give(w, 0) : status;
+}
+
+/*
+** p:encode{ gzip = true }: the bytes of a pprof file. With the option 'write'
+** that function gets them in pieces, and true is returned. Meanwhile the
+** profile is closed to it.
+*/
 static int encode(lua_State *L) {
-  static const char *const names[] = {"gzip", NULL};
-  struct profile *p = profile_check_any(L, 1)->profile;
-  struct buffer out;
+  static const char *const names[] = {"gzip", "write", NULL};
+  struct profile_box *box = profile_check_any(L, 1);
+  struct profile *p = box->profile;
+  struct writer w = {.L = L};
   lua_settop(L, 2);
   aux_check_options(L, 2, names);
-  int compress = aux_opt_boolean(L, 2, "gzip", 1);
-  buf_init(&out, &p->budget);
-  int status = encode_to(p, compress, &out);
-  return aux_give_buffer(L, &out, status);
+  w.compress = aux_opt_boolean(L, 2, "gzip", 1);
+  if (!lua_isnoneornil(L, 2)) lua_getfield(L, 2, "write");
+  else lua_pushnil(L);
+  if (!lua_isnil(L, 3)) {
+    luaL_checktype(L, 3, LUA_TFUNCTION);
+    w.write = 3;
+  }
+  buf_init(&w.out, &p->budget);
+  box->profile = NULL;
+  int status = write_all(p, &w);
+  box->profile = p;
+  if (w.write == 0) return aux_give_buffer(L, &w.out, status);
+  buf_free(&w.out);
+  if (w.raised) return lua_error(L);
+  if (status != 0) return aux_no_memory(L);
+  lua_pushboolean(L, 1);
+  return 1;
 }
 
 void pprof_open(lua_State *L) {

@@ -1,5 +1,7 @@
 --- pprof's own format, for `go tool pprof` and everything that reads it.
 -- @module sonde.report.pprof
+local sink <const> = require "sonde.report.sink"
+
 local pprof = {}
 
 pprof.name = "pprof"
@@ -14,13 +16,6 @@ pprof.options = {
 }
 pprof.presets = { pb = { gzip = false } }
 
-local function put(bytes, message, code, out)
-  if bytes == nil then return nil, message, code end
-  local done, why = out:write(bytes)
-  if not done and why then return nil, "cannot write the output: " .. why, "truncated" end
-  return true
-end
-
 --- Writes the profile with all its sample types.
 -- @param profile
 -- @tparam table opts checked options
@@ -29,8 +24,11 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function pprof.write(profile, opts, out)
-  local bytes, message, code = profile:encode { gzip = opts.gzip }
-  return put(bytes, message, code, out)
+  local to <const> = sink.new(out)
+  local done, message, code = profile:encode { gzip = opts.gzip,
+    write = function(piece) to:put(piece) end }
+  if not done then return nil, message, code end
+  return to:finish()
 end
 
 --- Writes a difference: after minus before, so what went away is negative.
