@@ -2,10 +2,6 @@
 
 #include <linux/perf_event.h>
 
-/* Of an event's own fields: its flags, and where interrupts are among them. */
-#define RAW_FLAGS 2
-#define IN_INTERRUPT 0x18u
-
 #define IDS 24               /* bytes: pid, tid, time, processor */
 
 int offcpu_place(struct sampler *s, uint32_t pid, uint32_t tid,
@@ -73,17 +69,10 @@ int offcpu_switch(struct sampler *s, struct cursor c, unsigned misc) {
   return add_wait(s, w, took);
 }
 
-struct wait *offcpu_woken(struct sampler *s, const uint8_t *raw,
-                          size_t size) {
-  uint32_t tid;
-  if (size < s->woken_at + sizeof tid) return NULL;
-  memcpy(&tid, raw + s->woken_at, sizeof tid);
+struct wait *offcpu_woken(struct sampler *s, const struct perfsample *sample) {
+  uint32_t tid = perfsample_u32(sample, s->woken_at);
   struct wait *w = waits_find(&s->waits, tid);
   return w != NULL && w->left_at != 0 && !w->is_preempted ? w : NULL;
-}
-
-int offcpu_in_interrupt(const uint8_t *raw, size_t size) {
-  return size > RAW_FLAGS && (raw[RAW_FLAGS] & IN_INTERRUPT) != 0;
 }
 
 int offcpu_begins(struct sampler *s, uint32_t pid, uint32_t tid) {

@@ -18,11 +18,7 @@ int offcpu_switch(struct sampler *s, struct cursor c, unsigned misc);
 
 /* The thread that the tracepoint sched_waking speaks of, if it is ours and
 ** waits; NULL otherwise. */
-struct wait *offcpu_woken(struct sampler *s, const uint8_t *raw, size_t size);
-
-/* Was it an interrupt that woke, of which the thread it came upon knows
-** nothing? */
-int offcpu_in_interrupt(const uint8_t *raw, size_t size);
+struct wait *offcpu_woken(struct sampler *s, const struct perfsample *sample);
 
 /* A thread began: it was not away before. */
 int offcpu_begins(struct sampler *s, uint32_t pid, uint32_t tid);

@@ -109,12 +109,13 @@ void perfring_free(struct perfring *r) {
 
 /*
 ** What two seconds of samples take. Files' symbols are read meanwhile, and a
-** machine with too much to do lets us wait.
+** machine with too much to do lets us wait. What is told each time that it
+** happens may come in any number.
 */
 static size_t wanted_size(const struct perf_event_attr *a) {
   uint64_t of_sample = a->sample_stack_user + UINT64_C(512);
   size_t size = USUAL_RING;
-  if (!a->freq) return size;
+  if (!a->freq) return MOST_RING;
   while (size < MOST_RING && size / 2 < a->sample_freq * of_sample) size *= 2;
   return size;
 }
@@ -164,13 +165,15 @@ int perfring_add(struct perfring *r, int tid) {
   return added > 0 ? 0 : -ENODEV;
 }
 
-int perfring_add_tracepoint(struct perfring *r, uint64_t id) {
+int perfring_add_tracepoint(struct perfring *r, uint64_t id,
+                            int with_stack) {
   struct perf_event_attr attr = r->attr;
   int status = 0;
   attr.type = PERF_TYPE_TRACEPOINT;
   attr.config = id;
   attr.freq = attr.inherit = 0;
   attr.sample_period = 1;
+  if (!with_stack && attr.sample_stack_user > 0) attr.sample_stack_user = 8;
   /* What processes map and do is told by the first event already. */
   attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
   attr.context_switch = 0;

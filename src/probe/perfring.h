@@ -37,9 +37,10 @@ int perfring_add(struct perfring *r, int tid);
 
 /*
 ** Adds a tracepoint by its number, in all processes, to the rings there are;
-** needs 'with_raw'. 0, or a negative errno.
+** needs 'with_raw'. Without a stack nothing of that is copied. 0, or a negative
+** errno.
 */
-int perfring_add_tracepoint(struct perfring *r, uint64_t id);
+int perfring_add_tracepoint(struct perfring *r, uint64_t id, int with_stack);
 int perfring_start(struct perfring *r);
 void perfring_stop(struct perfring *r);
 

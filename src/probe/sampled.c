@@ -251,6 +251,10 @@ static const char *const states[] = {
   [SAMPLER_RUNNING] = NULL,
   [SAMPLER_WAITING] = "waiting",
   [SAMPLER_RUNNABLE] = "runnable",
+  [SAMPLER_READS] = "read",
+  [SAMPLER_WRITES] = "write",
+  [SAMPLER_FLUSHES] = "flush",
+  [SAMPLER_OTHER_REQUEST] = "other",
 };
 
 static uint32_t labels_of(struct making *k, uint32_t thread,
@@ -271,7 +275,8 @@ static uint32_t labels_of(struct making *k, uint32_t thread,
     failed |= add_label(k->profile, &labels[n++], "cgroup", p->cgroup);
   failed |= add_label(k->profile, &labels[n++], "thread", t->name);
   if (states[state] != NULL)
-    failed |= add_label(k->profile, &labels[n++], "state", states[state]);
+    failed |= add_label(k->profile, &labels[n++],
+                        s->is_block ? "operation" : "state", states[state]);
   struct label *id = &labels[n++];
   memset(id, 0, sizeof *id);
   id->key = text(k->profile, "thread_id");
@@ -318,14 +323,21 @@ static int add_unsampled(struct sampler *s) {
   return 0;
 }
 
+/* What is counted, and what each weighs: type and unit of both. */
+static void head_of(const struct sampler *s, const char *words[3]) {
+  words[0] = s->is_block ? "requests" : s->is_off ? "waits" : "samples";
+  words[1] = s->is_block ? "block_io" : s->is_off ? "off_cpu"
+             : s->is_time ? "cpu" : "events";
+  words[2] = s->is_block || s->is_off || s->is_time ? "nanoseconds" : "count";
+}
+
 static int make_head(struct making *k) {
   struct profile *p = k->profile;
   const struct sampler *s = k->sampler;
-  uint32_t samples = text(p, s->is_off ? "waits" : "samples");
-  uint32_t type = text(p, s->is_off ? "off_cpu"
-                          : s->is_time ? "cpu" : "events");
-  uint32_t unit = text(p, s->is_off || s->is_time ? "nanoseconds" : "count");
-  uint32_t count = text(p, "count");
+  const char *words[3];
+  head_of(s, words);
+  uint32_t samples = text(p, words[0]), type = text(p, words[1]);
+  uint32_t unit = text(p, words[2]), count = text(p, "count");
   p->period_type.type = type;
   p->period_type.unit = unit;
   p->default_type = type;

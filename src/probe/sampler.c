@@ -13,8 +13,6 @@
 /* Maps that do not have an address are read again, but not more often. */
 #define READ_AGAIN_NS UINT64_C(100000000)
 
-#define MOST_IPS 1024        /* of one chain; the kernel's limit is lower */
-
 struct sampler *sampler_new(const struct perfring_options *options) {
   struct sampler *s = calloc(1, sizeof *s);
   if (s == NULL) return NULL;
@@ -25,6 +23,7 @@ struct sampler *sampler_new(const struct perfring_options *options) {
   index_init(&s->by_row, &s->budget);
   waits_init(&s->waits);
   cputimes_init(&s->cputimes);
+  blockio_init(&s->blocks, &s->budget);
   s->is_off = options->with_switches != 0;
   s->has_raw = options->with_raw != 0;
   s->is_time = options->type == PERF_TYPE_SOFTWARE
@@ -57,6 +56,7 @@ void sampler_free(struct sampler *s) {
   index_free(&s->by_row);
   waits_free(&s->waits);
   cputimes_free(&s->cputimes);
+  blockio_free(&s->blocks);
   free(s);
 }
 
@@ -169,74 +169,6 @@ int sampler_add_row(struct sampler *s, uint32_t thread, uint32_t stack,
   return 0;
 }
 
-/* A sample as the kernel wrote it. */
-struct sample {
-  uint64_t ip, time, period;
-  uint32_t pid, tid;
-  uint64_t kernel[MOST_IPS], user[MOST_IPS];
-  uint64_t n_kernel, n_user;
-  const uint8_t *raw;      /* what a tracepoint tells */
-  size_t raw_size;
-  uint64_t registers[UNWIND_REGISTERS];
-  struct unwind_input in;
-};
-
-/* A chain is cut into parts by marks, which are no addresses. */
-static void read_chain(struct cursor *c, struct sample *sample) {
-  uint64_t n = cur_u64(c), context = PERF_CONTEXT_USER;
-  for (uint64_t i = 0; i < n && !c->failed; i++) {
-    uint64_t ip = cur_u64(c);
-    if (ip >= PERF_CONTEXT_MAX) context = ip;
-    else if (context == PERF_CONTEXT_KERNEL && sample->n_kernel < MOST_IPS)
-      sample->kernel[sample->n_kernel++] = ip;
-    else if (context == PERF_CONTEXT_USER && sample->n_user < MOST_IPS)
-      sample->user[sample->n_user++] = ip;
-  }
-}
-
-/* Registers and stack; those of 32-bit programs are not walked by rules. */
-static void read_user(struct cursor *c, struct sample *sample) {
-  uint64_t abi = cur_u64(c);
-  if (abi != PERF_SAMPLE_REGS_ABI_NONE)
-    for (int i = 0; i < UNWIND_REGISTERS; i++)
-      sample->registers[i] = cur_u64(c);
-  uint64_t size = cur_u64(c);
-  if (size == 0 || size > cur_left(c)) return;
-  const uint8_t *stack = cur_take(c, (size_t)size);
-  uint64_t used = cur_u64(c);
-  if (abi != PERF_SAMPLE_REGS_ABI_64 || c->failed) return;
-  sample->in.registers = sample->registers;
-  sample->in.stack = stack;
-  sample->in.stack_size = used < size ? used : size;
-}
-
-/* An event that tells nothing has 4 bytes here too. */
-static void read_raw(struct cursor *c, struct sample *sample) {
-  uint32_t size = cur_u32(c);
-  if (size > cur_left(c)) c->failed = 1;
-  else if (size > 0) sample->raw = cur_take(c, size);
-  sample->raw_size = size > 4 ? size : 0;
-}
-
-static int read_sample(struct cursor c, int has_raw, struct sample *sample) {
-  sample->ip = cur_u64(&c);
-  sample->pid = cur_u32(&c);
-  sample->tid = cur_u32(&c);
-  sample->time = cur_u64(&c);
-  cur_skip(&c, 8);
-  sample->period = cur_u64(&c);
-  sample->n_kernel = sample->n_user = 0;
-  memset(&sample->in, 0, sizeof sample->in);
-  read_chain(&c, sample);
-  sample->raw_size = 0;
-  if (has_raw) read_raw(&c, sample);
-  if (c.failed) return -1;
-  if (cur_left(&c) >= 8) read_user(&c, sample);
-  sample->in.chain = sample->user;
-  sample->in.chain_size = sample->n_user;
-  return 0;
-}
-
 static void count_end(struct sampler *s, enum unwind_end end) {
   switch (end) {
     case UNWIND_COMPLETE: s->counts.complete++; break;
@@ -268,7 +200,7 @@ static uint32_t walked_frame(struct sampler *s, struct space *p, uint32_t i) {
 ** The user part of a stack as nodes, outermost first; STACK_NONE: failed.
 ** Register 8 is the instruction's.
 */
-static uint32_t user_part(struct sampler *s, const struct sample *sample) {
+static uint32_t user_part(struct sampler *s, const struct perfsample *sample) {
   struct unwound *u = &s->unwound;
   uint32_t node = 0;
   uint64_t innermost = sample->n_user > 0 ? sample->user[0]
@@ -291,7 +223,7 @@ static uint32_t user_part(struct sampler *s, const struct sample *sample) {
   return node;
 }
 
-static uint32_t kernel_part(struct sampler *s, const struct sample *sample,
+static uint32_t kernel_part(struct sampler *s, const struct perfsample *sample,
                             uint32_t node) {
   uint32_t module = spaces_kernel(&s->spaces);
   if (module == UINT32_MAX) return STACK_NONE;
@@ -311,7 +243,7 @@ static uint32_t kernel_part(struct sampler *s, const struct sample *sample,
 }
 
 /* The whole stack; STACK_NONE without memory. */
-static uint32_t stack_of(struct sampler *s, const struct sample *sample) {
+uint32_t sampler_stack(struct sampler *s, const struct perfsample *sample) {
   uint32_t node = 0;
   if (sample->n_user > 0 || sample->in.registers != NULL)
     node = user_part(s, sample);
@@ -323,7 +255,7 @@ static uint32_t stack_of(struct sampler *s, const struct sample *sample) {
 ** An interrupt's work is not that of the thread which it came upon: what the
 ** kernel entered by it stays, and nothing outside of that.
 */
-static void keep_interrupt(struct sampler *s, struct sample *sample) {
+void sampler_keep_interrupt(struct sampler *s, struct perfsample *sample) {
   const char *module;
   sample->n_user = 0;
   sample->in.registers = NULL;
@@ -339,23 +271,24 @@ static void keep_interrupt(struct sampler *s, struct sample *sample) {
 }
 
 /* A thread woke another. */
-static int on_waking(struct sampler *s, struct sample *sample) {
-  struct wait *w = offcpu_woken(s, sample->raw, sample->raw_size);
+static int on_waking(struct sampler *s, struct perfsample *sample) {
+  struct wait *w = offcpu_woken(s, sample);
   if (w == NULL) return 0;
-  if (offcpu_in_interrupt(sample->raw, sample->raw_size))
-    keep_interrupt(s, sample);
-  uint32_t node = stack_of(s, sample);
+  if (perfsample_in_interrupt(sample))
+    sampler_keep_interrupt(s, sample);
+  uint32_t node = sampler_stack(s, sample);
   if (node == STACK_NONE) return -1;
   w->waker = node;
   return 0;
 }
 
 static int on_sample(struct sampler *s, struct cursor c) {
-  struct sample sample;
-  if (read_sample(c, s->has_raw, &sample) != 0) {
+  struct perfsample sample;
+  if (perfsample_read(c, s->has_raw, &sample) != 0) {
     s->counts.damaged++;
     return 0;
   }
+  if (s->is_block) return blockio_event(s, &sample);
   if (sample.raw_size > 0) return on_waking(s, &sample);
   if (sample.pid == 0) return 0;   /* a processor without work */
   if (!sampler_is_meant(s, sample.pid)) {
@@ -365,7 +298,7 @@ static int on_sample(struct sampler *s, struct cursor c) {
   s->counts.samples++;
   if (s->first == 0) s->first = sample.time;
   s->last = sample.time;
-  uint32_t node = stack_of(s, &sample);
+  uint32_t node = sampler_stack(s, &sample);
   if (node == STACK_NONE) return -1;
   if (s->is_off) return offcpu_place(s, sample.pid, sample.tid, node);
   uint32_t thread = thread_of(s, sample.pid, sample.tid, NULL);

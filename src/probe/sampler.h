@@ -6,8 +6,10 @@
 #define SONDE_PROBE_SAMPLER_H
 
 #include "base/strtab.h"
+#include "probe/blockio.h"
 #include "probe/cputimes.h"
 #include "probe/perfring.h"
+#include "probe/perfsample.h"
 #include "probe/space.h"
 #include "probe/unwind.h"
 #include "probe/waits.h"
@@ -39,7 +41,11 @@ struct sampler_thread {
 };
 
 /* What a thread did while it was off the processors. */
-enum sampler_state { SAMPLER_RUNNING, SAMPLER_WAITING, SAMPLER_RUNNABLE };
+enum sampler_state {
+  SAMPLER_RUNNING, SAMPLER_WAITING, SAMPLER_RUNNABLE,
+  /* Of requests to block devices: what each asks for. */
+  SAMPLER_READS, SAMPLER_WRITES, SAMPLER_FLUSHES, SAMPLER_OTHER_REQUEST
+};
 
 /* Frames that are no code but say something of the stack. */
 enum sampler_mark {
@@ -76,7 +82,9 @@ struct sampler {
   uint64_t began;                  /* by the same clock */
   uint32_t n_prepared;             /* frames whose symbols were looked up */
   uint32_t woken_at;               /* where sched_waking says who wakes up */
+  struct blockio blocks;           /* requests that are under way */
   uint8_t is_off;                  /* waits are meant, not samples */
+  uint8_t is_block;                /* requests to block devices are */
   uint8_t has_raw;                 /* samples have a tracepoint's fields */
   uint8_t is_whole_machine;        /* no process is left out */
   uint8_t is_filtered;             /* the events are of all, 'pids' is meant */
@@ -104,6 +112,12 @@ uint64_t sampler_now(void);
 
 /* Looks at what threads have used so far; 0, or -1 without memory. */
 int sampler_look_at_clocks(struct sampler *s);
+
+/* The stack of a sample as a node of 'stacks'; STACK_NONE without memory. */
+uint32_t sampler_stack(struct sampler *s, const struct perfsample *sample);
+
+/* Leaves of a stack what an interrupt had run, and nothing of the thread. */
+void sampler_keep_interrupt(struct sampler *s, struct perfsample *sample);
 
 /* Parts of it, for those that make rows: as the names say; UINT32_MAX or -1
 ** without memory. */

@@ -26,6 +26,9 @@ native.options = {
     help = "with --native and --system: where threads wait, and how long" },
   { name = "wakers", type = "boolean",
     help = "with --off-cpu: on top of each wait, what ended it; needs tracefs" },
+  { name = "block_io", type = "boolean",
+    help = "with --native and --system: requests to block devices, and how long they take;"
+      .. " needs tracefs" },
 }
 
 -- Options that are of a session with a runtime.
@@ -52,6 +55,10 @@ local function check(args)
     errors.usage(("--off-cpu counts every wait: --%s does not go with it"):format(
       args.event and "event" or "frequency"))
   end
+  if args.block_io and (args.event or args.frequency or args.off_cpu) then
+    errors.usage(("--block-io counts every request: --%s does not go with it"):format(
+      args.event and "event" or args.frequency and "frequency" or "off-cpu"))
+  end
   if args.wakers and not args.off_cpu then errors.usage("--wakers goes with --off-cpu") end
 end
 
@@ -73,6 +80,18 @@ local REASONS <const> = {
   duration = "the time is over (--duration)", ended = "the process ended",
 }
 
+-- What is counted: which of the counts, its word, and what is said without any.
+local KINDS <const> = {
+  samples = { word = "sample", none = "no samples: it did not run on a processor meanwhile" },
+  waits = { word = "wait", none = "no waits: no thread left or came back meanwhile" },
+  requests = { word = "request",
+    none = "no requests: no block device was read from or written to meanwhile" },
+}
+
+local function kind_of(sampling)
+  return sampling.is_block and "requests" or sampling.is_off and "waits" or "samples"
+end
+
 local function percent(part, whole)
   return ("%.1f %%"):format(whole > 0 and part * 100 / whole or 0)
 end
@@ -80,7 +99,8 @@ end
 local function tell_losses(sampling, counts, env)
   if counts.lost > 0 then
     env:warn(("%s samples were lost: no room in the rings"):format(units.count(counts.lost)), nil,
-      sampling.has_wakers and "without --wakers" or not sampling.is_off and "--frequency 49" or nil)
+      sampling.has_wakers and "without --wakers"
+        or not sampling.is_each and "--frequency 49" or nil)
   end
   if counts.throttled > 0 then
     env:say(("the kernel slowed sampling down %d times (kernel.perf_event_max_sample_rate)"):format(
@@ -96,8 +116,8 @@ local function tell(sampling, counts, env)
   local stacks <const> = counts.complete + counts.remembered + counts.spliced + counts.chain
     + counts.cut
   env:say(("%s of %s, %s of the user stacks reach the thread's start"):format(
-    units.several(sampling.is_off and counts.waits or counts.samples,
-      sampling.is_off and "wait" or "sample"), units.several(counts.threads, "thread"),
+    units.several(counts[kind_of(sampling)], KINDS[kind_of(sampling)].word),
+    units.several(counts.threads, "thread"),
     percent(stacks - counts.cut, stacks)))
   if sampling.still > 0 then
     env:say(("%d threads waited all the time: where is not known, they never left"):format(
@@ -122,7 +142,7 @@ local function begin(args, program, env)
   local sample <const> = require "sonde.probe.sample"
   local opts <const> = { pid = program and program.pid or not program and pid_of(args) or nil,
     duration = args.duration, event = args.event, frequency = args.frequency,
-    off_cpu = args.off_cpu, wakers = args.wakers }
+    off_cpu = args.off_cpu, wakers = args.wakers, block_io = args.block_io }
   local sampling, message, code, hint = sample.open(opts)
   if sampling == nil then
     errors.raise { message = message, code = code, hint = hint, status = errors.exit.target }
@@ -130,7 +150,8 @@ local function begin(args, program, env)
   if program then sampling.name = args.program[1]:match "([^/]*)$" end
   env:say(("sampling %s by %s, %suntil Ctrl-C"):format(
     sampling.pid and ("process %d (%s)"):format(sampling.pid, sampling.name) or "all processes",
-    sampling.is_off and "waits" or sampling.event,
+    sampling.is_block and "requests to block devices" or sampling.is_off and "waits"
+      or sampling.event,
     args.duration and "for " .. units.duration(args.duration) .. " or " or ""))
   return sampling
 end
@@ -151,8 +172,9 @@ local function run_to_end(sampling, program, env)
   local show <const> = require("sonde.base.term").status(env.err, env.terminal.err)
   local release <const> = heed(sampling, program)
   if program then program:go() end
+  local kind <const> = kind_of(sampling)
   local reason <const> = sampling:run(function(counts)
-    show(("%s samples  %s lost"):format(units.count(counts.samples), units.count(counts.lost)))
+    show(("%s %s  %s lost"):format(units.count(counts[kind]), kind, units.count(counts.lost)))
   end)
   show(nil)
   release()
@@ -161,9 +183,11 @@ end
 
 local function write(sampling, report, args, env)
   local counts <const> = sampling:counts()
-  if counts.samples + counts.waits == 0 then
-    env:say(sampling.is_off and "no waits: no thread left or came back meanwhile"
-      or "no samples: it did not run on a processor meanwhile")
+  if counts[kind_of(sampling)] == 0 then
+    local clock <const> = sampling.event == "cpu-clock" or sampling.event == "task-clock"
+    env:say(kind_of(sampling) == "samples" and not clock
+      and ("no samples: no %s were counted meanwhile"):format(sampling.event)
+      or KINDS[kind_of(sampling)].none)
     return errors.exit.empty
   end
   local profile <const>, missing = sampling:profile()

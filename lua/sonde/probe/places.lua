@@ -142,6 +142,25 @@ function places.wakings()
   return no_tracefs "sched:sched_waking"
 end
 
+--- The tracepoints of requests to block devices.
+-- @treturn ?table their numbers `insert issue complete`, and where they have what:
+--   `device sector operation`, `done_device done_sector`; nil when there are none
+-- @treturn ?string message
+-- @treturn ?string code `unavailable`
+-- @treturn ?string hint
+function places.block_requests()
+  local form <const> = {}
+  form.insert, form.device = field_of("block/block_rq_insert", "dev")
+  form.issue, form.sector = field_of("block/block_rq_issue", "sector")
+  form.complete, form.done_device = field_of("block/block_rq_complete", "dev")
+  local _
+  _, form.operation = field_of("block/block_rq_issue", "rwbs%[%d+%]")
+  _, form.done_sector = field_of("block/block_rq_complete", "sector")
+  if form.insert and form.issue and form.complete and form.operation then return form end
+  if root() == nil then return no_tracefs "block:block_rq_issue" end
+  return nil, "this kernel has no tracepoints of block devices", "unavailable"
+end
+
 --- The processors that are there.
 -- @treturn {integer,...}
 function places.processors()

@@ -28,8 +28,8 @@ local LOOK_FOR_DOTNET <const>, LOOKS_FOR_DOTNET <const> = SECOND // 4, 40
 -- The rings hold a second of samples at least: often enough, and cheap.
 local TICK <const> = 50 * MS
 
--- Each switch and each waking is told, which is far more.
-local SWITCH_TICK <const> = 15 * MS
+-- Each switch, fault, waking and request is told, which is far more.
+local EACH_TICK <const> = 15 * MS
 
 -- How long symbols may be looked up between two looks at the rings, in
 -- nanoseconds: what is known then need not be looked up at the end.
@@ -51,6 +51,9 @@ local EVENTS <const> = {
   ["branch-misses"] = { type = 0, config = 5 },
 }
 
+-- Says what processes map, and has no samples of its own.
+local DUMMY <const> = { type = 1, config = 9, period = 1 }
+
 local EVENT_NAMES <const> = {
   "cpu-clock", "task-clock", "cycles", "instructions", "cache-misses", "branch-misses",
   "page-faults", "context-switches",
@@ -66,12 +69,14 @@ sample.options = {
     argname = "NAME", help = "what the kernel samples by: " .. table.concat(EVENT_NAMES, " ") },
   { name = "frequency", type = "integer", default = 99, min = 1, max = 10000, argname = "N",
     help = "samples a second of each processor that works" },
-  { name = "stack", type = "size", max = 65528, default_text = "16KiB, off_cpu 8KiB",
+  { name = "stack", type = "size", max = 65528, default_text = "16KiB, off_cpu and block_io 8KiB",
     help = "how much of the stack is copied with each sample to be walked" },
   { name = "off_cpu", type = "boolean",
     help = "where threads are off the processors, and how long, instead of where they run" },
   { name = "wakers", type = "boolean",
     help = "with off_cpu: on top of each wait, what ended it; needs tracefs" },
+  { name = "block_io", type = "boolean",
+    help = "which requests to block devices are made, and how long they take; needs tracefs" },
   { name = "pid", type = "integer", min = 1, help = "the process; nil for all of the machine" },
   { name = "duration", type = "duration", min = 1, help = "how long; until it is stopped" },
 }
@@ -112,13 +117,20 @@ local function watch_all_names(self)
   for _, watch in pairs(self.watches) do watch:wait(deadline) end
 end
 
+-- What the kernel is asked for: an event that comes so many times a second, or
+-- one that is told each time.
+local function event_of(opts)
+  return opts.block_io and DUMMY or EVENTS[opts.off_cpu and "context-switches" or opts.event]
+end
+
 local function new_sampler(native, opts, with_kernel)
-  local event <const> = EVENTS[opts.off_cpu and "context-switches" or opts.event]
-  local stack <const> = opts.stack or opts.off_cpu and 8192 or 16384
+  local event <const> = event_of(opts)
+  local stack <const> = opts.stack or (opts.off_cpu or opts.block_io) and 8192 or 16384
   return native.sampler {
     type = event.type, config = event.config, period = event.period,
     frequency = event.period == nil and opts.frequency or nil,
-    stack = stack // 8 * 8, kernel = with_kernel, switches = opts.off_cpu, raw = opts.wakers,
+    stack = stack // 8 * 8, kernel = with_kernel, switches = opts.off_cpu,
+    raw = opts.wakers or opts.block_io,
   }
 end
 
@@ -140,7 +152,8 @@ local function add_threads(sampler, pid)
   return true
 end
 
-local function aim(sampler, pid)
+-- Devices end requests on any processor, whatever thread is there.
+local function aim(sampler, pid, block_io)
   if pid == nil then
     local added, message, code = sampler:thread(-1)
     if not added then return nil, message, code end
@@ -150,6 +163,7 @@ local function aim(sampler, pid)
     return true
   end
   sampler:process(pid)
+  if block_io then return sampler:thread(-1, true) end
   if #proc.thread_ids(pid) * #uv.cpu_info() <= MOST_EVENTS then
     return add_threads(sampler, pid)
   end
@@ -163,15 +177,23 @@ local function ask_for_wakers(sampler)
   return sampler:wakers(id, at)
 end
 
+local function ask_for_blocks(sampler)
+  local form <const>, message, code, hint = places.block_requests()
+  if form == nil then return nil, message, code, hint end
+  return sampler:blocks(form)
+end
+
 -- With the kernel's frames where that is allowed, else without: except for
 -- waits, which are the kernel's events.
 local function open_sampler(native, opts)
   local sampler = new_sampler(native, opts, true)
-  local done, message, code, hint = aim(sampler, opts.pid)
+  local done, message, code, hint = aim(sampler, opts.pid, opts.block_io)
   if done and opts.wakers then
     done, message, code, hint = ask_for_wakers(sampler)
+  elseif done and opts.block_io then
+    done, message, code, hint = ask_for_blocks(sampler)
   end
-  if not done and code == "permission" and not opts.off_cpu then
+  if not done and code == "permission" and not opts.off_cpu and not opts.block_io then
     sampler:close()
     sampler = new_sampler(native, opts, false)
     done, message, code = aim(sampler, opts.pid)
@@ -184,7 +206,7 @@ end
 
 -- Samples count what the kernel's clocks say, where both see the same.
 local function has_clocks(opts, kernel)
-  return opts.pid ~= nil and kernel and not opts.off_cpu
+  return opts.pid ~= nil and kernel and not opts.off_cpu and not opts.block_io
     and (opts.event == "cpu-clock" or opts.event == "task-clock")
 end
 
@@ -207,6 +229,9 @@ end
 function sample.open(opts)
   opts = options.check(sample.options, opts, "sample.open")
   if opts.wakers and not opts.off_cpu then error("sample.open: wakers goes with off_cpu", 2) end
+  if opts.block_io and opts.off_cpu then
+    error("sample.open: block_io and off_cpu: one of them", 2)
+  end
   local native, message, code, hint = symbols.native()
   if native == nil then return nil, message, code, hint end
   local subject, stat = "this machine", nil
@@ -222,6 +247,7 @@ function sample.open(opts)
     start_time = stat and stat.start_time, duration = opts.duration, has_kernel = kernel,
     wanted = loop.event(),
     event = opts.event, frequency = opts.frequency, is_off = opts.off_cpu, still = 0,
+    is_block = opts.block_io, is_each = event_of(opts).period ~= nil,
     has_wakers = opts.wakers, watches = {}, looks = 0,
   }, Sampling)
   watch_all_names(self)
@@ -269,7 +295,7 @@ end
 -- @treturn string why it ended: "duration", "ended" or what was said
 function Sampling:run(looked)
   local over <const> = self.duration and self.began + self.duration or math.maxinteger
-  local tick <const> = self.is_off and SWITCH_TICK or TICK
+  local tick <const> = self.is_each and EACH_TICK or TICK
   local reason
   repeat
     local stopped <const>, why = self.wanted:wait(math.min(loop.after(tick), over))

@@ -124,8 +124,50 @@ static int sampler_wakers(lua_State *L) {
   luaL_argcheck(L, at > 0 && at < 4096, 3, "no such field");
   luaL_argcheck(L, s->has_raw, 1, "the sampler was made without `raw`");
   s->woken_at = (uint32_t)at;
-  int status = perfring_add_tracepoint(s->ring, (uint64_t)id);
+  int status = perfring_add_tracepoint(s->ring, (uint64_t)id, 1);
   if (status != 0) return fail(L, -status);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static uint32_t form_field(lua_State *L, const char *name) {
+  lua_Integer value = aux_opt_integer(L, 2, name, 0);
+  luaL_argcheck(L, value >= 0 && value < 65536, 2, name);
+  return (uint32_t)value;
+}
+
+/***
+Asks for requests to block devices, instead of samples.
+@function sampler:blocks
+@tparam table form numbers of tracepoints, `insert issue complete`, and where
+they have their fields: `device sector operation`, `done_device done_sector`
+@treturn ?userdata itself
+@treturn ?string message
+@treturn ?string code
+*/
+static int sampler_blocks(lua_State *L) {
+  static const char *const names[] = {
+    "insert", "issue", "complete", "device", "sector", "operation",
+    "done_device", "done_sector", NULL
+  };
+  struct sampler *s = check(L);
+  aux_check_options(L, 2, names);
+  luaL_argcheck(L, s->has_raw, 1, "the sampler was made without `raw`");
+  struct blockio_form form = {
+    form_field(L, "insert"), form_field(L, "issue"), form_field(L, "complete"),
+    form_field(L, "device"), form_field(L, "sector"),
+    form_field(L, "operation"), form_field(L, "done_device"),
+    form_field(L, "done_sector")
+  };
+  const uint32_t events[] = {form.insert, form.issue, form.complete};
+  int status = 0;
+  for (int i = 0; i < 3 && status == 0; i++) {
+    luaL_argcheck(L, events[i] > 0, 2, "no such tracepoint");
+    status = perfring_add_tracepoint(s->ring, events[i], i < 2);
+  }
+  if (status != 0) return fail(L, -status);
+  s->blocks.form = form;
+  s->is_block = 1;
   lua_settop(L, 1);
   return 1;
 }
@@ -317,6 +359,7 @@ static const luaL_Reg methods[] = {
   {"process", sampler_process},
   {"thread", sampler_thread},
   {"wakers", sampler_wakers},
+  {"blocks", sampler_blocks},
   {"look_at_clocks", sampler_clocks},
   {"start", sampler_begin},
   {"take", sampler_drain},
