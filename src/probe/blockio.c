@@ -37,7 +37,7 @@ static void forget(struct blockio *b, const struct block_request *request) {
   memmove(b->open + i, b->open + i + 1, (b->n_open - i) * sizeof *b->open);
 }
 
-/* 'R' for reading, 'W' for writing, perhaps behind an 'F' for a flush before. */
+/* 'R' for reading, 'W' for writing; before either, 'F' flushes first. */
 static enum sampler_state operation_of(const struct perfsample *sample,
                                        uint32_t at) {
   uint32_t letters = perfsample_u32(sample, at);

@@ -14,7 +14,8 @@ static void read_chain(struct cursor *c, struct perfsample *sample) {
   for (uint64_t i = 0; i < n && !c->failed; i++) {
     uint64_t ip = cur_u64(c);
     if (ip >= PERF_CONTEXT_MAX) context = ip;
-    else if (context == PERF_CONTEXT_KERNEL && sample->n_kernel < PERFSAMPLE_IPS)
+    else if (context == PERF_CONTEXT_KERNEL
+             && sample->n_kernel < PERFSAMPLE_IPS)
       sample->kernel[sample->n_kernel++] = ip;
     else if (context == PERF_CONTEXT_USER && sample->n_user < PERFSAMPLE_IPS)
       sample->user[sample->n_user++] = ip;
