@@ -3,7 +3,7 @@
 #   make            build build/sonde and its C module
 #   make demo       install what is missing, build, show a sample trace
 #   make test       install what is missing, build, run the suite
-#   make lint test test-browser test-qemu sanitize fuzz bench docs
+#   make lint test test-rock test-browser test-qemu sanitize fuzz bench docs
 #   make install uninstall clean
 #
 # Settings, all of which may be given on the command line:
@@ -76,7 +76,7 @@ endif
 BUSTED = SONDE_BUILD=$(BUILD) $(LUA) "$$(command -v busted)"
 SUBMAKE = +$(Q)$(MAKE) --no-print-directory -j$(JOBS)
 
-.PHONY: all demo test test-browser test-qemu lint lint-c lint-lua \
+.PHONY: all demo test test-rock test-browser test-qemu lint lint-c lint-lua \
         lint-js sanitize sanitize-run fuzz bench docs generated install \
         uninstall clean
 .DELETE_ON_ERROR:
@@ -128,6 +128,12 @@ test:
 	$(Q)sh .ci/page $(NPM) chromium || :
 	$(SUBMAKE) all
 	$(Q)$(BUSTED) </dev/null
+	$(SUBMAKE) test-rock
+
+# What people install, installed into empty places, used and removed again: the
+# rocks, and what `make install` copies. No longer than ten minutes.
+test-rock: all
+	$(Q)CC="$(CC)" timeout 600 sh rockspec/check.sh $(BUILD)
 
 # The HTML page in Chromium alone.
 test-browser:

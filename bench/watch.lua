@@ -7,10 +7,11 @@
 package.path = "lua/?.lua;lua/?/init.lua;./?.lua;" .. package.path
 package.cpath = (os.getenv "SONDE_BUILD" or "build") .. "/lua/?.so;" .. package.cpath
 
+local harness <const> = dofile "bench/harness.lua"
+
 local engine <const> = require "sonde.policy.engine"
 local loop <const> = require "sonde.base.loop"
 local policy <const> = require "sonde.policy"
-local proc <const> = require "sonde.process.proc"
 local uv <const> = require "sonde.base.uv"
 
 local SECOND <const> = 1000000000
@@ -41,36 +42,71 @@ local function ten_policies()
   return list
 end
 
-local function spawn(words)
-  local handle, pid = uv.spawn(words[1], { args = table.move(words, 2, #words, 1, {}) },
-    function() end)
+local function spawn(words, stdin)
+  local handle, pid = uv.spawn(words[1], { args = table.move(words, 2, #words, 1, {}),
+    stdio = { stdin } }, function() end)
   return { handle = assert(handle, pid), pid = pid }
 end
 
+-- A process that begins to be busy when it is told to.
+local function sleeper()
+  local pipe <const> = uv.new_pipe()
+  local one <const> = spawn({ "sh", "-c", "read line; while :; do :; done" }, pipe)
+  one.go = function() pipe:write "\n" end
+  return one
+end
+
+-- Seconds until the policy fires, by pid, after `begin` was called somewhere in a round.
+local function reaction(watching, fired, begin)
+  watching:run(loop.after(2 * SECOND + math.random(0, SECOND)))
+  local pid <const>, began <const> = begin(), loop.now()
+  watching:run(loop.after(10 * SECOND), function()
+    if fired[pid] then watching:stop() end
+  end)
+  watching.ended = loop.event()
+  uv.kill(pid, 9)
+  return fired[pid] and (fired[pid] - began) / SECOND or math.huge
+end
+
+local TRIALS <const> = 10
+
+local function say_reactions(what, watching, fired, begin)
+  local list <const> = {}
+  for i = 1, TRIALS do list[i] = reaction(watching, fired, begin) end
+  harness.say("reaction, %s: median %.2f s, longest %.2f s of %d", what, harness.median(list),
+    harness.quantile(list, 1), TRIALS)
+end
+
 local function live(processes, seconds)
-  local children, mine = {}, {}
-  for i = 1, processes do
-    children[i] = spawn { "sleep", "600" }
-    mine[children[i].pid] = true
+  local children, mine, sleepers = {}, {}, {}
+  local function take(child)
+    children[#children + 1], mine[child.pid] = child, true
+    return child
   end
-  local list <const>, fired_at = ten_policies(), nil
-  list[#list + 1] = compile("react", [[return { summary = "s",
+  for _ = 1, processes do take(spawn { "sleep", "600" }) end
+  for i = 1, TRIALS do sleepers[i] = take(sleeper()) end
+  local list <const>, fired <const> = ten_policies(), {}
+  list[#list + 1] = compile("react", [[return { summary = "s", limits = { concurrency = 100 },
     trigger = { metric = "cpu", above = 5 }, actions = { { log = "x" } } }]])
   local watching <const> = require("sonde.policy.watch").new { policies = list, directory = "/tmp",
     select = function(facts) return mine[facts.pid] or false end,
-    say = function(event) if event.kind == "log" then fired_at = fired_at or loop.now() end end }
+    say = function(event)
+      if event.kind == "log" then fired[event.firing.pid] = loop.now() end
+    end }
   watching:run(loop.after(3 * SECOND))
-  local before <const>, began <const> = proc.stat(uv.os_getpid()).cpu_ns, loop.now()
+  local before <const>, began <const> = os.clock(), loop.now()
   watching:run(loop.after(seconds * SECOND))
-  local used <const> = proc.stat(uv.os_getpid()).cpu_ns - before
-  print(("%d processes, %d policies: %.2f %% of a core, %.1f MB"):format(processes, #list,
-    used * 100 / (loop.now() - began), resident_mb()))
-  local busy <const> = spawn { "sh", "-c", "while :; do :; done" }
-  mine[busy.pid], children[#children + 1] = true, busy
-  local started <const> = loop.now()
-  watching:run(loop.after(10 * SECOND), function() if fired_at then watching:stop() end end)
-  print(("reaction: %.2f s after the process began to be busy"):format(
-    fired_at and (fired_at - started) / SECOND or math.huge))
+  local used <const>, passed <const> = os.clock() - before, (loop.now() - began) / SECOND
+  harness.say("%d processes, %d policies: %.2f %% of a core, %.1f MB", #children, #list,
+    used * 100 / passed, resident_mb())
+  say_reactions("a process that was there", watching, fired, function()
+    local one <const> = table.remove(sleepers)
+    one.go()
+    return one.pid
+  end)
+  say_reactions("a process that came", watching, fired, function()
+    return take(spawn { "sh", "-c", "while :; do :; done" }).pid
+  end)
   watching:close(SECOND)
   for _, child in ipairs(children) do uv.kill(child.pid, 9) end
 end
@@ -103,8 +139,8 @@ end
 local function simulate(what, list, targets, seconds)
   local began <const> = os.clock()
   local n <const>, fired <const>, early <const>, late <const> = decide_over(list, targets, seconds)
-  print(("%s: %d targets, %d s, %d samples in %.2f s; fired %d times; %.1f MB at half, %.1f MB")
-    :format(what, targets, seconds, n, os.clock() - began, fired, early, late))
+  harness.say("%s: %d targets, %d s, %d samples in %.2f s; fired %d times; %.1f MB at half, "
+    .. "%.1f MB", what, targets, seconds, n, os.clock() - began, fired, early, late)
 end
 
 local mode <const>, first <const>, second <const> = arg[1], tonumber(arg[2]), tonumber(arg[3])

@@ -61,7 +61,7 @@ function Words.gone(event)
 end
 
 function Words.trouble(event)
-  return ("%s: %s"):format(who(event), event.text)
+  return ("%s: %s"):format(event.policy and event.policy.name or who(event), event.text)
 end
 
 -- Only in the log: a person is not told of everything that did not happen.

@@ -27,7 +27,8 @@ local SPECS <const> = { events = "event", probe = "probe", log = "log", file = "
 local function open_one(self, module, wanted, opts)
   local source, message = module.open(self.facts, wanted, function(name, value)
     if not self.closed then self.feed(name, value) end
-  end, { interval = opts.interval, specs = specs_of(opts.policies, SPECS[module.name]) })
+  end, { interval = opts.interval, since = opts.since,
+    specs = specs_of(opts.policies, SPECS[module.name]) })
   if source == nil then
     opts.trouble(("%s: %s"):format(module.name, message))
     return
@@ -55,8 +56,8 @@ end
 -- @tparam table facts
 -- @tparam table wanted set of names of samples
 -- @tparam function feed called with name and value
--- @tparam table opts `policies` (that are about it), `interval`, `trouble` (called
---   with a message)
+-- @tparam table opts `policies` (that are about it), `interval`, `since` (when it
+--   began, if we saw that), `trouble` (called with a message)
 -- @treturn Attachment
 function attach.new(facts, wanted, feed, opts)
   local self <const> = setmetatable({ facts = facts, feed = feed, sources = {}, rings = {} },
@@ -64,7 +65,11 @@ function attach.new(facts, wanted, feed, opts)
   for _, name in ipairs(SOURCES) do
     local module <const> = require("sonde.policy.source." .. name)
     if module.offers(wanted, facts) then
-      loop.task(open_one, self, module, wanted, opts)
+      if module.is_instant then
+        open_one(self, module, wanted, opts)
+      else
+        loop.task(open_one, self, module, wanted, opts)
+      end
     end
   end
   loop.task(keep_ring, self, opts)

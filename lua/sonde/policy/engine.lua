@@ -95,6 +95,7 @@ local function add_rule(self, target, policy, time)
   end
   target.rules[#target.rules + 1] = rule
   subscribe(target, rule)
+  return rule
 end
 
 --- The key of a process.
@@ -226,6 +227,45 @@ local function keep(self, rule)
   self.saved[rule.policy.name] = saved
   if rule.fired > 0 then saved[rule.saved_as] = rule.account:save() end
   return saved
+end
+
+-- Does a rule stay when a target's facts have changed? `before` is its old name.
+local function stays(self, target, rule, before)
+  local policy <const> = rule.policy
+  if policy.stopped or policy.per == "name" and target.facts.name ~= before then return false end
+  return guarded(self, policy, targets.judge, policy.targets, target.facts, self.is_recorded)
+end
+
+--- A target has become another: it runs another program, or more is known of it.
+-- @tparam string key
+-- @tparam table facts
+-- @tparam integer time
+-- @tparam boolean is_start policies that are about it from now on see its start
+-- @treturn boolean whether other policies are about it than before
+function Engine:review(key, facts, time, is_start)
+  local target <const> = self.targets[key]
+  local before <const>, old_rules <const> = target.facts.name, target.rules
+  local stay, fresh, n = {}, {}, 0
+  target.facts, target.rules = facts, {}
+  target.by_channel, target.timed, target.called = {}, {}, {}
+  for _, rule in ipairs(old_rules) do
+    if stays(self, target, rule, before) then
+      stay[rule.policy], n = rule, n + 1
+      target.rules[n] = rule
+      subscribe(target, rule)
+    else
+      keep(self, rule)[key] = nil
+    end
+  end
+  for _, policy in ipairs(self.policies) do
+    fresh[#fresh + 1] = not stay[policy] and add_rule(self, target, policy, time) or nil
+  end
+  for _, rule in ipairs(is_start and fresh or {}) do
+    for _, channel in ipairs(rule.instance.channels) do
+      if channel == "start" then step(self, target, rule, time, "feed", true, "start") end
+    end
+  end
+  return #fresh > 0 or n < #old_rules
 end
 
 --- A target is gone: its process has ended, and none has its key again. Of a

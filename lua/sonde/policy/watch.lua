@@ -4,10 +4,11 @@
 local act <const> = require "sonde.policy.act"
 local artifacts <const> = require "sonde.policy.artifacts"
 local attach <const> = require "sonde.policy.attach"
+local core <const> = require "sonde.c.core"
 local engine <const> = require "sonde.policy.engine"
-local facts <const> = require "sonde.policy.facts"
 local loop <const> = require "sonde.base.loop"
-local proc <const> = require "sonde.process.proc"
+local presence <const> = require "sonde.policy.presence"
+local trigger <const> = require "sonde.policy.trigger"
 local uv <const> = require "sonde.base.uv"
 
 local watch = {}
@@ -101,6 +102,105 @@ local function new_engine(self)
   }
 end
 
+-- Samples that came in the same round have the round's time: a run of samples
+-- must not depend on how fast we are.
+local function feeder(self, known)
+  return function(name, value)
+    local time <const> = known.attachment and math.max(self.time, known.last or 0) or self.time
+    known.last = time
+    if self.record then self.record(time, known.facts, name, value) end
+    self.engine:feed(known.key, time, name, value)
+  end
+end
+
+-- Listens to what the policies of a process want.
+local function listen(self, known)
+  local wanted <const>, policies <const> = self.engine:wants(known.key)
+  known.is_watched = #policies > 0
+  if not known.is_watched then return end
+  known.feed = feeder(self, known)
+  known.attachment = attach.new(known.facts, wanted, known.feed, {
+    policies = policies, interval = self.interval,
+    -- What it used before we came says nothing of now.
+    since = known.has_come and known.since or nil,
+    trouble = function(text) self.say { kind = "trouble", facts = known.facts, text = text } end,
+  })
+  self.say { kind = "target", facts = known.facts, policies = policies }
+end
+
+local function fall_silent(known)
+  if known.attachment then known.attachment:close() end
+  known.attachment, known.feed, known.is_watched = nil, nil, false
+end
+
+local function begin(self, known)
+  known.key = self.engine:add(known.facts, self.time)
+  listen(self, known)
+end
+
+local function arrived(self, known)
+  known.has_come = not self.is_first
+  self.attached[engine.key(known.pid, known.start)] = known
+  if not self.select(known.facts) then return end
+  begin(self, known)
+  if known.feed and not self.is_first then known.feed("start", true) end
+end
+
+local function left(self, known)
+  self.attached[engine.key(known.pid, known.start)] = nil
+  if known.key == nil then return end
+  if known.feed then
+    known.feed("exit", known.status or "unknown")
+    fall_silent(known)
+    self.say { kind = "gone", facts = known.facts }
+  end
+  self.engine:remove(known.key)
+end
+
+-- Another program runs in the process, or its runtime has begun: other policies may
+-- be about it now.
+local function changed(self, known)
+  local is_selected <const> = self.select(known.facts)
+  if known.key == nil then
+    if is_selected then arrived(self, known) end
+  elseif not is_selected then
+    fall_silent(known)
+    self.engine:remove(known.key)
+    known.key = nil
+  elseif self.engine:review(known.key, known.facts, self.time, not self.is_first) then
+    fall_silent(known)
+    listen(self, known)
+  end
+end
+
+-- What statuses of ends the policies wait for, if any.
+local function awaited_statuses(self)
+  local list = {}
+  for _, policy in ipairs(self.policies) do
+    trigger.each(policy.trigger, function(checked)
+      if checked.of.key == "exit" then
+        list[#list + 1] = { policy = policy, status = checked.spec.exit }
+      end
+    end)
+  end
+  return list
+end
+
+-- Only a parent learns how a process ended, and who listens to the kernel.
+local function hear_ends(self)
+  local awaited <const> = awaited_statuses(self)
+  if #awaited == 0 or self.ends then return end
+  local message
+  self.ends, message = core.exits()
+  for _, one in ipairs(self.ends and {} or awaited) do
+    if one.status ~= "any" then
+      self.say { kind = "trouble", policy = one.policy, text = ("it waits for an end with status "
+        .. "%s, but the kernel does not tell us statuses (%s): only 'any' fires; try as root, "
+        .. "outside of containers"):format(one.status, message) }
+    end
+  end
+end
+
 --- Gets ready to watch.
 -- @tparam table opts `policies`; `select` (called with facts: is it to be
 --   watched?), `directory` of artifacts, `say` (called with what happens: `{ kind,
@@ -117,72 +217,13 @@ function watch.new(opts)
     began_steady = loop.now(), clock = { wall_offset = 0, is_local = true },
   }, Watch)
   self.engine = new_engine(self)
+  self.presence = presence.new {
+    arrived = function(known) arrived(self, known) end,
+    changed = function(known) changed(self, known) end,
+    left = function(known) left(self, known) end,
+  }
+  hear_ends(self)
   return self
-end
-
--- Samples that came in the same round have the round's time: a run of samples
--- must not depend on how fast we are.
-local function feeder(self, known)
-  return function(name, value)
-    local time <const> = known.attachment and math.max(self.time, known.last or 0) or self.time
-    known.last = time
-    if self.record then self.record(time, known.facts, name, value) end
-    self.engine:feed(known.key, time, name, value)
-  end
-end
-
-local function begin(self, known)
-  known.key = self.engine:add(known.facts, self.time)
-  local wanted <const>, policies <const> = self.engine:wants(known.key)
-  if #policies == 0 then return end
-  known.feed = feeder(self, known)
-  known.attachment = attach.new(known.facts, wanted, known.feed, {
-    policies = policies, interval = self.interval,
-    trouble = function(text) self.say { kind = "trouble", facts = known.facts, text = text } end,
-  })
-  self.say { kind = "target", facts = known.facts, policies = policies }
-end
-
-local function arrive(self, stat)
-  local its <const> = facts.of(stat)
-  if its == nil then return end
-  local known <const> = { facts = its, start = stat.start_time }
-  self.attached[engine.key(its.pid, its.start)] = known
-  if not self.select(its) then return end
-  begin(self, known)
-  if known.feed and not self.is_first then known.feed("start", true) end
-end
-
-local function leave(self, key, known)
-  self.attached[key] = nil
-  if known.key == nil then return end
-  if known.feed then
-    known.feed("exit", "unknown")   -- only a parent learns the status
-    known.attachment:close()
-    self.say { kind = "gone", facts = known.facts }
-  end
-  self.engine:remove(known.key)
-end
-
--- Which processes there are now.
-local function discover(self)
-  local here = {}
-  for _, pid in ipairs(proc.pids()) do
-    local stat <const> = proc.stat(pid)
-    if stat and not stat.kernel and stat.state ~= "Z" then
-      local key <const> = engine.key(pid, stat.start_time)
-      here[key] = true
-      if self.attached[key] then self.attached[key].stat = stat end
-      if self.attached[key] == nil then arrive(self, stat) end
-    end
-  end
-  for key, known in pairs(self.attached) do
-    if not here[key] then
-      -- What it did last may still be on its way: it leaves a round later.
-      if known.is_gone or known.feed == nil then leave(self, key, known) end
-      known.is_gone = true
-    end
-  end
 end
 
 -- The time of a round: that for which it was planned, unless it is far from it,
@@ -196,7 +237,8 @@ end
 -- A round: who is there, what they say, what follows.
 local function round(self)
   self.time = round_time(self)
-  discover(self)
+  if self.ends then self.presence:ended((self.ends:take()) or {}) end
+  self.presence:look(self.time)
   self.is_first = false
   for _, known in pairs(self.attached) do
     if known.attachment then
@@ -241,6 +283,7 @@ function Watch:close(timeout)
   for _, known in pairs(self.attached) do
     if known.attachment then known.attachment:close() end
   end
+  if self.ends then self.ends:close() end
   -- What was closed says good-bye in tasks.
   loop.sleep(SECOND // 5)
 end
@@ -252,9 +295,10 @@ function Watch:reload(policies)
   self.policies, self.interval = policies, interval_of(policies)
   self.engine = new_engine(self)
   self.time = steady_ns(self)
+  hear_ends(self)
   for _, known in pairs(self.attached) do
-    if known.attachment then known.attachment:close() end
-    known.attachment, known.feed = nil, nil
+    fall_silent(known)
+    known.key = nil
     if self.select(known.facts) then begin(self, known) end
   end
 end

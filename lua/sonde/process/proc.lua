@@ -7,14 +7,7 @@ local uv <const> = require "sonde.base.uv"
 local proc = {}
 
 -- Times in /proc/PID/stat are in ticks of 10 ms on every Linux.
-local NS_PER_TICK <const> = 10000000
-
-local KERNEL_THREAD <const> = 0x00200000   -- PF_KTHREAD
-
--- Fields 3 (state), 4 (parent), 9 (flags), 14 and 15 (times), 20 (threads) and
--- 22 (start) of /proc/PID/stat.
-local STAT <const> = "^(%S+) (%d+)" .. (" %S+"):rep(4) .. " (%d+)" .. (" %S+"):rep(4)
-  .. " (%d+) (%d+)" .. (" %S+"):rep(4) .. " (%d+) %S+ (%d+)"
+local TICKS_PER_SECOND <const> = 100
 
 local function path_of(pid, name)
   return ("/proc/%d/%s"):format(pid, name)
@@ -31,28 +24,9 @@ end
 --- The ids of all processes that can be seen, in rising order.
 -- @treturn {integer,...}
 function proc.pids()
-  local pids = {}
-  local request <const> = uv.fs_scandir("/proc")
-  while request do
-    local name <const> = uv.fs_scandir_next(request)
-    if name == nil then break end
-    local pid <const> = name:find("^%d") and integer(name)
-    if pid then pids[#pids + 1] = pid end
-  end
+  local pids <const> = core.numbers_in("/proc") or {}
   table.sort(pids)
   return pids
-end
-
-local function parse_stat(pid, text)
-  -- The name may hold blanks and parentheses: it ends at the last one.
-  local name, rest = text:match("^%d+ %((.*)%) (.*)$")
-  local state, parent, flags, user, system, threads, start_time = rest:match(STAT)
-  return {
-    pid = pid, name = name, state = state, parent = integer(parent),
-    kernel = integer(flags) & KERNEL_THREAD ~= 0,
-    cpu_ns = (integer(user) + integer(system)) * NS_PER_TICK,
-    threads = integer(threads), start_time = integer(start_time),
-  }
 end
 
 --- Facts of /proc/PID/stat, which everybody may read.
@@ -62,9 +36,9 @@ end
 -- @treturn ?string message
 -- @treturn ?string code `not_found` when there is no such process
 function proc.stat(pid)
-  local text, _, code = read(pid, "stat")
-  if text == nil then return nil, ("no process %d"):format(pid), code end
-  return parse_stat(pid, text)
+  local stat <const>, _, code = core.process_stat(pid)
+  if stat == nil then return nil, ("no process %d"):format(pid), code end
+  return stat
 end
 
 --- The threads of a process.
@@ -76,9 +50,9 @@ function proc.threads(pid)
   local status <const> = proc.status(pid)
   if status == nil then return threads end
   for _, tid in ipairs(proc.thread_ids(pid)) do
-    local text <const> = read(pid, ("task/%d/stat"):format(tid))
+    local stat <const> = core.process_stat(pid, tid)
     local inner <const> = status.nested and proc.inner_thread(pid, tid) or tid
-    if text then threads[inner] = parse_stat(tid, text) end
+    if stat then threads[inner] = stat end
   end
   return threads
 end
@@ -249,13 +223,8 @@ end
 -- @tparam integer pid
 -- @treturn {integer,...}
 function proc.thread_ids(pid)
-  local ids = {}
-  local request <const> = uv.fs_scandir(path_of(pid, "task"))
-  while request do
-    local id <const> = uv.fs_scandir_next(request)
-    if id == nil then break end
-    ids[#ids + 1] = integer(id)
-  end
+  local ids <const> = core.numbers_in(path_of(pid, "task")) or {}
+  table.sort(ids)
   return ids
 end
 
@@ -339,7 +308,14 @@ end
 -- @treturn integer Unix time in seconds
 function proc.started_at(start_time)
   local boot <const> = integer(core.read_file("/proc/stat", 1 << 20):match("\nbtime (%d+)"))
-  return boot + start_time // (1000000000 // NS_PER_TICK)
+  return boot + start_time // TICKS_PER_SECOND
+end
+
+--- How long ago a process started.
+-- @tparam integer start_time ticks since boot, as in `proc.stat`
+-- @treturn number seconds, exact to 10 ms
+function proc.age(start_time)
+  return tonumber(core.read_file("/proc/uptime"):match "^%S+") - start_time / TICKS_PER_SECOND
 end
 
 return proc

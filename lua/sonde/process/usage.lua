@@ -56,16 +56,19 @@ function usage.switches(pid)
   return integer(own) + integer(forced)
 end
 
---- Open descriptors.
+--- Open descriptors. Only its owner may see them.
 -- @tparam integer pid
 -- @treturn ?integer
 -- @treturn ?string message
+-- @treturn ?string code
 function usage.descriptors(pid)
-  local request <const>, message <const> = uv.fs_scandir(("/proc/%d/fd"):format(pid))
-  if request == nil then return nil, message end
-  local n = 0
-  while uv.fs_scandir_next(request) do n = n + 1 end
-  return n
+  local path <const> = ("/proc/%d/fd"):format(pid)
+  -- Since Linux 6.2 the folder's size is their number.
+  local kind <const>, _, size = core.path_info(path)
+  if kind and size > 0 then return size end
+  local numbers <const>, message, code = core.numbers_in(path)
+  if numbers == nil then return nil, message, code end
+  return #numbers
 end
 
 -- Where version 2 of control groups is mounted, and version 1's part for memory: the

@@ -3,9 +3,13 @@
 local proc <const> = require "sonde.process.proc"
 local usage <const> = require "sonde.process.usage"
 
-local process = { name = "process" }
+-- It needs no answer of the process, so the round in which that came has figures.
+local process = { name = "process", is_instant = true }
 
 local SECOND <const> = 1000000000
+
+-- Growth is told of no shorter time: the clock of processes ticks each 10 ms.
+local LEAST_TIME <const> = SECOND // 10
 
 -- What is read, and by what name.
 local READ <const> = {
@@ -52,24 +56,28 @@ end
 -- @tparam table facts `pid start`
 -- @tparam table wanted set of names
 -- @tparam function feed called with a name and its value
+-- @tparam ?table opts `since`: when the process began, if it came a moment ago
 -- @treturn table
-function process.open(facts, wanted, feed)
-  local figures = {}
+function process.open(facts, wanted, feed, opts)
+  local figures, last = {}, {}
   for _, name in ipairs(process.METRICS) do
     if wanted[name] then
       local every <const> = math.type(wanted[name]) and wanted[name] or 0
       -- Rounds are not quite on time.
       figures[#figures + 1] = { name = name, figure = FIGURES[name], next = 0,
         every = every - every // 10 }
+      -- All that grows was nothing when it began.
+      if opts and opts.since then last[name] = { value = 0, at = opts.since } end
     end
   end
-  return setmetatable({ facts = facts, figures = figures, feed = feed, last = {} }, Source)
+  return setmetatable({ facts = facts, figures = figures, feed = feed, last = last }, Source)
 end
 
 local function growth(self, name, value, now)
   local last <const> = self.last[name]
+  if last and now - last.at < LEAST_TIME then return nil end
   self.last[name] = { value = value, at = now }
-  if last == nil or now <= last.at then return nil end
+  if last == nil then return nil end
   return (value - last.value) / ((now - last.at) / SECOND)
 end
 

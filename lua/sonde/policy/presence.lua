@@ -1,0 +1,120 @@
+--- Which processes there are: as they come, turn into others, and go.
+-- What nobody watches is looked at now and then only.
+-- @module sonde.policy.presence
+local facts <const> = require "sonde.policy.facts"
+local proc <const> = require "sonde.process.proc"
+
+local presence = {}
+
+local SECOND <const> = 1000000000
+
+-- How often a process that is not watched is looked at: another may have its pid.
+local REST <const> = 5 * SECOND
+
+-- A process that is younger may still become another program, and its runtime may
+-- not have begun.
+local YOUNG <const> = 3 * SECOND
+
+local Presence <const> = {}
+Presence.__index = Presence
+
+--- Begins to look.
+-- @tparam table heard functions that are called with what is known of a process
+--   (`pid start stat facts since`; `is_watched` is the listener's to set): `arrived`,
+--   `changed` (its facts are others), `left` (`status`, when it was told)
+-- @treturn Presence
+function presence.new(heard)
+  return setmetatable({ heard = heard, processes = {}, leaving = {}, round = 0 }, Presence)
+end
+
+-- When a process began, on the clock of `now`.
+local function since_of(stat, now)
+  return now - math.max(0, math.floor(proc.age(stat.start_time) * SECOND))
+end
+
+local FACTS <const> = { "name", "command_line", "runtime" }
+
+local function is_same(a, b)
+  for _, name in ipairs(FACTS) do
+    if a[name] ~= b[name] then return false end
+  end
+  return true
+end
+
+local function review(self, known, stat, now)
+  known.is_young = now - known.since < YOUNG
+  local fresh <const> = facts.of(stat)
+  if fresh == nil or is_same(known.facts, fresh) then return end
+  known.facts = fresh
+  self.heard.changed(known)
+end
+
+local function arrive(self, stat, now)
+  local known <const> = { pid = stat.pid, start = stat.start_time, stat = stat }
+  if not stat.kernel and stat.state ~= "Z" then
+    known.facts = facts.of(stat)
+    if known.facts == nil then return end   -- it has gone
+    known.since = since_of(stat, now)
+    known.is_young = now - known.since < YOUNG
+  end
+  known.round, known.next = self.round, now + REST
+  self.processes[stat.pid] = known
+  if known.facts then self.heard.arrived(known) end
+end
+
+-- What a process that is watched did last may still be on its way: it leaves a
+-- round later.
+local function miss(self, known)
+  if self.processes[known.pid] == known then self.processes[known.pid] = nil end
+  if known.is_watched then
+    self.leaving[#self.leaving + 1] = known
+  elseif known.facts then
+    self.heard.left(known)
+  end
+end
+
+local function look_at(self, pid, now)
+  local known = self.processes[pid]
+  if known and not known.is_watched and not known.is_young and now < known.next then
+    known.round = self.round
+    return
+  end
+  local stat <const> = proc.stat(pid)
+  if stat == nil then return end
+  if known and known.start ~= stat.start_time then
+    miss(self, known)
+    known = nil
+  end
+  if known == nil then return arrive(self, stat, now) end
+  if known.facts and stat.state == "Z" then return end   -- only its parent has not asked
+  local has_changed <const> = stat.name ~= known.stat.name
+  known.stat, known.round, known.next = stat, self.round, now + REST
+  if known.facts and (has_changed or known.is_young) then review(self, known, stat, now) end
+end
+
+--- Takes what was told of processes that have ended.
+-- @tparam {[integer]=integer,...} statuses by pid
+function Presence:ended(statuses)
+  for pid, status in pairs(statuses) do
+    local known <const> = self.processes[pid]
+    if known then known.status = status end
+  end
+  for _, known in ipairs(self.leaving) do
+    known.status = known.status or statuses[known.pid]
+  end
+end
+
+--- Looks who is there.
+-- @tparam integer now nanoseconds
+function Presence:look(now)
+  self.round = self.round + 1
+  local leaving <const> = self.leaving
+  self.leaving = {}
+  for _, known in ipairs(leaving) do self.heard.left(known) end
+  for _, pid in ipairs(proc.pids()) do look_at(self, pid, now) end
+  for _, known in pairs(self.processes) do
+    if known.round ~= self.round then miss(self, known) end
+  end
+end
+
+return presence

@@ -1,0 +1,100 @@
+/*
+** What is read of every process in every second: in one call, without
+** strings in between.
+*/
+#include <errno.h>
+#include <stdio.h>
+
+#include "lua/l_aux.h"
+#include "lua/l_core.h"
+#include "lua/l_sys.h"
+#include "sys/procstat.h"
+
+/* Times in /proc/PID/stat are in ticks of 10 ms on every Linux. */
+#define NS_PER_TICK 10000000u
+
+#define FOLDER_CLASS "sonde.folder"
+
+#define KERNEL_THREAD 0x00200000u   /* PF_KTHREAD */
+
+static void push_stat(lua_State *L, lua_Integer id, const struct procstat *s) {
+  lua_createtable(L, 0, 8);
+  aux_set_integer(L, "pid", id);
+  aux_set_string(L, "name", s->name, s->name_size);
+  aux_set_string(L, "state", &s->state, 1);
+  aux_set_integer(L, "parent", s->parent);
+  aux_set_boolean(L, "kernel", (s->flags & KERNEL_THREAD) != 0);
+  aux_set_unsigned(L, "cpu_ns", (s->user + s->system) * NS_PER_TICK);
+  aux_set_integer(L, "threads", s->threads);
+  aux_set_unsigned(L, "start_time", s->start);
+}
+
+/*
+** core.process_stat(pid [, tid]): a table of what /proc says of the process,
+** or of one of its threads; nil, message, code.
+*/
+static int process_stat(lua_State *L) {
+  char path[80], text[PROCSTAT_TEXT];
+  lua_Integer pid = luaL_checkinteger(L, 1), id = luaL_optinteger(L, 2, pid);
+  struct procstat stat;
+  if (lua_isnoneornil(L, 2))
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  else snprintf(path, sizeof path, "/proc/%lld/task/%lld/stat",
+                (long long)pid, (long long)id);
+  int status = procstat_read(path, text, &stat);
+  if (status < 0) return sys_fail(L, -status, path);
+  push_stat(L, id, &stat);
+  return 1;
+}
+
+/* A folder that is read; the collector closes it when Lua raises meanwhile. */
+struct folder {
+  DIR *entries;
+};
+
+static int folder_close(lua_State *L) {
+  struct folder *f = luaL_checkudata(L, 1, FOLDER_CLASS);
+  if (f->entries != NULL) closedir(f->entries);
+  f->entries = NULL;
+  return 0;
+}
+
+/*
+** core.numbers_in(folder): a list of the numbers that name its entries, in no
+** order; nil, message, code.
+*/
+static int process_numbers(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  struct folder *f = aux_new(L, FOLDER_CLASS, sizeof *f);
+  f->entries = opendir(path);
+  if (f->entries == NULL) return sys_fail(L, errno, path);
+  lua_newtable(L);
+  int64_t number;
+  for (uint64_t n = 1; procstat_next(f->entries, &number); n++) {
+    lua_pushinteger(L, number);
+    aux_seti(L, -2, n);
+  }
+  closedir(f->entries);
+  f->entries = NULL;
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+  {"process_stat", process_stat},
+  {"numbers_in", process_numbers},
+  {NULL, NULL}
+};
+
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+
+static const luaL_Reg meta[] = {
+  {"__gc", folder_close},
+  {"__close", folder_close},
+  {NULL, NULL}
+};
+
+void process_open(lua_State *L) {
+  aux_class(L, FOLDER_CLASS, no_methods, meta);
+  lua_pop(L, 1);
+  luaL_setfuncs(L, functions, 0);
+}

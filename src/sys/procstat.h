@@ -1,0 +1,37 @@
+/*
+** What /proc/PID/stat says, and the numbers that name the entries of a folder
+** of /proc: what is read of every process in every second. Functions return a
+** negative errno when they fail.
+*/
+#ifndef SONDE_SYS_PROCSTAT_H
+#define SONDE_SYS_PROCSTAT_H
+
+#include <dirent.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for the text: 52 numbers, and the name of a kernel thread. */
+#define PROCSTAT_TEXT 2048
+
+struct procstat {
+  const char *name;        /* in the text; may hold any byte */
+  size_t name_size;
+  char state;
+  int64_t parent;
+  uint32_t flags;          /* PF_KTHREAD and the like */
+  uint64_t user, system;   /* ticks */
+  int64_t threads;
+  uint64_t start;          /* ticks since boot */
+};
+
+/* Takes a text apart; -EINVAL when it is no such text. */
+int procstat_parse(const char *text, size_t size, struct procstat *out);
+
+/* Reads and takes apart a file; 'text' must stay while the name is used. */
+int procstat_read(const char *path, char text[PROCSTAT_TEXT],
+                  struct procstat *out);
+
+/* The next entry of a folder whose name is a number; 0 when there is none. */
+int procstat_next(DIR *folder, int64_t *number);
+
+#endif
