@@ -240,9 +240,9 @@ end
 -- @tparam string key
 -- @tparam table facts
 -- @tparam integer time
--- @tparam boolean is_start policies that are about it from now on see its start
--- @treturn boolean whether other policies are about it than before
-function Engine:review(key, facts, time, is_start)
+-- @treturn ?table when other policies are about it than before: the new ones, for
+--   `engine:start`
+function Engine:review(key, facts, time)
   local target <const> = self.targets[key]
   local before <const>, old_rules <const> = target.facts.name, target.rules
   local stay, fresh, n = {}, {}, 0
@@ -260,12 +260,21 @@ function Engine:review(key, facts, time, is_start)
   for _, policy in ipairs(self.policies) do
     fresh[#fresh + 1] = not stay[policy] and add_rule(self, target, policy, time) or nil
   end
-  for _, rule in ipairs(is_start and fresh or {}) do
+  return (#fresh > 0 or n < #old_rules) and fresh or nil
+end
+
+--- What `engine:review` gave sees the target start.
+-- @tparam string key
+-- @tparam table fresh
+-- @tparam integer time
+function Engine:start(key, fresh, time)
+  for _, rule in ipairs(fresh) do
     for _, channel in ipairs(rule.instance.channels) do
-      if channel == "start" then step(self, target, rule, time, "feed", true, "start") end
+      if channel == "start" then
+        step(self, self.targets[key], rule, time, "feed", true, "start")
+      end
     end
   end
-  return #fresh > 0 or n < #old_rules
 end
 
 --- A target is gone: its process has ended, and none has its key again. Of a

@@ -12,8 +12,9 @@ local SECOND <const> = 1000000000
 local REST <const> = 5 * SECOND
 
 -- A process that is younger may still become another program, and its runtime may
--- not have begun.
+-- not have begun: so often it is asked again.
 local YOUNG <const> = 3 * SECOND
+local ASK_AGAIN <const> = SECOND // 2
 
 local Presence <const> = {}
 Presence.__index = Presence
@@ -42,7 +43,7 @@ local function is_same(a, b)
 end
 
 local function review(self, known, stat, now)
-  known.is_young = now - known.since < YOUNG
+  known.is_young, known.ask = now - known.since < YOUNG, now + ASK_AGAIN
   local fresh <const> = facts.of(stat)
   if fresh == nil or is_same(known.facts, fresh) then return end
   known.facts = fresh
@@ -55,7 +56,7 @@ local function arrive(self, stat, now)
     known.facts = facts.of(stat)
     if known.facts == nil then return end   -- it has gone
     known.since = since_of(stat, now)
-    known.is_young = now - known.since < YOUNG
+    known.is_young, known.ask = now - known.since < YOUNG, now + ASK_AGAIN
   end
   known.round, known.next = self.round, now + REST
   self.processes[stat.pid] = known
@@ -89,7 +90,9 @@ local function look_at(self, pid, now)
   if known.facts and stat.state == "Z" then return end   -- only its parent has not asked
   local has_changed <const> = stat.name ~= known.stat.name
   known.stat, known.round, known.next = stat, self.round, now + REST
-  if known.facts and (has_changed or known.is_young) then review(self, known, stat, now) end
+  if known.facts and (has_changed or known.is_young and now >= known.ask) then
+    review(self, known, stat, now)
+  end
 end
 
 --- Takes what was told of processes that have ended.

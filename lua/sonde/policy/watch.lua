@@ -167,9 +167,12 @@ local function changed(self, known)
     fall_silent(known)
     self.engine:remove(known.key)
     known.key = nil
-  elseif self.engine:review(known.key, known.facts, self.time, not self.is_first) then
+  else
+    local fresh <const> = self.engine:review(known.key, known.facts, self.time)
+    if fresh == nil then return end
     fall_silent(known)
     listen(self, known)
+    self.engine:start(known.key, fresh, self.time)
   end
 end
 
