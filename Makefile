@@ -126,6 +126,7 @@ demo:
 test:
 	$(Q)sh .ci/install run test
 	$(Q)sh .ci/page $(NPM) chromium || :
+	$(Q)sh .ci/machine $(BUILD)/qemu || :
 	$(SUBMAKE) all
 	$(Q)$(BUSTED) </dev/null
 	$(SUBMAKE) test-rock
@@ -144,9 +145,9 @@ test-browser:
 
 # Probes of kernel functions, in a virtual machine that has them.
 test-qemu:
-	$(Q)sh .ci/install run test qemu
+	$(Q)sh .ci/install run test
+	$(Q)sh .ci/machine $(BUILD)/qemu
 	$(SUBMAKE) all
-	$(Q)sh spec/qemu/kernel.sh
 	$(Q)$(BUSTED) spec/probe_kernel_spec.lua </dev/null
 
 # The page's scripts are checked where the linter can be had.

@@ -83,7 +83,10 @@ end
 
 --- The kernel to run; skips the spec when none is there.
 function guest.kernel()
-  local given <const> = os.getenv "SONDE_QEMU_KERNEL" or "build/qemu/vmlinuz"
+  local folder <const> = (os.getenv "SONDE_BUILD" or "build") .. "/qemu"
+  local obstacle <const> = helper.read(folder .. "/obstacle")
+  if obstacle then helper.skip((obstacle:gsub("%s+$", ""))) end
+  local given <const> = os.getenv "SONDE_QEMU_KERNEL" or folder .. "/vmlinuz"
   if helper.read(given) == nil then
     helper.skip("no kernel for a virtual machine: make test-qemu gets one")
   end
@@ -97,7 +100,7 @@ function guest.run(kernel)
   local out
   helper.in_directory(function(directory)
     archive(directory .. "/initrd", directory)
-    out = helper.run(("timeout 110 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,-cx16 -smp 2"
+    out = helper.run(("timeout 300 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,-cx16 -smp 2"
       .. " -m 768 -nographic -no-reboot -nodefaults -serial stdio -kernel %s -initrd %s/initrd"
       .. " -append 'console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable' </dev/null"):format(
       kernel, directory))
