@@ -1,50 +1,14 @@
-local cli <const> = require "sonde.cli"
 local complete <const> = require "sonde.shell.complete"
 local helper <const> = require "spec.support.helper"
-local loop <const> = require "sonde.shell.loop"
-local session <const> = require "sonde.shell.session"
 local show <const> = require "sonde.shell.show"
 local sonde <const> = require "sonde"
-local style <const> = require "sonde.shell.style"
 
 local BEFORE <const> = helper.data "cases/30-diff-percentages/before.folded"
 local AFTER <const> = helper.data "cases/30-diff-percentages/after.folded"
 local TRACE <const> = helper.data "demo.nettrace"
 local HEAP <const> = helper.data "pprof/h0.pb.gz"
 
-local function collector()
-  local out <const> = { text = "" }
-  function out.write(self, ...)
-    self.text = self.text .. table.concat { ... }
-    return self
-  end
-  function out.flush() end
-  return out
-end
-
--- A shell in this process, over opened inputs.
-local function new_shell(...)
-  local inputs = {}
-  local paths <const> = { ... }
-  local names <const> = #paths == 2 and { "before", "after" } or { "input" }
-  for i, path in ipairs(paths) do
-    inputs[i] = session.input(assert(sonde.open(path)), ("inputs[%d]"):format(i), names[i])
-    inputs[i].path = path
-  end
-  local env <const> = cli.env { out = collector(), err = collector(),
-    terminal = { out = false, err = false } }
-  local plain <const> = style.painter(false)
-  local shell <const> = loop.new { session = session.new(inputs), env = env, paint = plain,
-    paint_err = plain, script_about = {} }
-  -- Runs lines: what they print, their last status, what is told.
-  function shell.ask(...)
-    env.out.text, env.err.text = "", ""
-    local status
-    for _, line in ipairs { ... } do status = shell:run(line) end
-    return env.out.text, status, env.err.text
-  end
-  return shell
-end
+local new_shell <const> = require("spec.support.shells").new
 
 local function report(name, opts, filters)
   local profile = assert(sonde.open(TRACE)):profile()

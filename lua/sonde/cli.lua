@@ -85,8 +85,11 @@ local function unknown_word(word)
   errors.usage(("'%s' is neither a verb nor a file"):format(word), "sonde help")
 end
 
--- The verb of a command line and the words that are left for it.
-local function choose(words)
+--- The verb of a command line; a usage failure when there is none.
+-- @tparam {string,...} words
+-- @treturn table its module
+-- @treturn {string,...} the words that are left for it
+function cli.choose(words)
   local first <const> = words[1]
   if first == nil or first == "-h" or first == "--help" then return cli.verb "help", {} end
   if first == "--version" or first == "-V" then return cli.verb "version", {} end
@@ -102,7 +105,7 @@ local function choose(words)
 end
 
 local function run_verb(words, env)
-  local verb, rest = choose(words)
+  local verb, rest = cli.choose(words)
   local status <const> = verb.start(rest, env)
   env.out:flush()
   return status or 0

@@ -137,7 +137,8 @@ end
 
 -- Constants of .NET; the reports by name.
 local PARTS <const> = {
-  dotnet = "sonde.dotnet", report = "sonde.report", redact = "sonde.redact",
+  dotnet = "sonde.dotnet", policy = "sonde.policy", report = "sonde.report",
+  redact = "sonde.redact",
 }
 
 return setmetatable(sonde, { __index = function(self, name)

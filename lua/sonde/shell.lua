@@ -3,6 +3,16 @@
 -- @module sonde.shell
 local shell = {}
 
+--- The names that a shell has beside those of Lua, which saved sessions take from
+-- here when they use them.
+shell.names = { "pipe", "target", "targets", "store", "policy", "policies", "verb", "replay" }
+
+--- Where verbs print, as of `sonde.cli`; nil: where the process does.
+shell.env = nil
+
+--- Is what is shown pseudonymous? Then nothing is shown that nobody renames.
+shell.is_redacted = false
+
 local SIGPIPE <const> = 13
 
 --- Prints values as the shell does. A failure of the library (nil, message,
@@ -40,6 +50,81 @@ function shell.pipe(command, text, ...)
   if done or how == "signal" and status == SIGPIPE then return true end
   return nil, ("%s: ended with %s %d"):format(command, how == "exit" and "status" or how, status),
     "unavailable"
+end
+
+local function need_names(what)
+  if not shell.is_redacted then return end
+  require("sonde.base.errors").usage(("--redact: %s would be shown with its names"):format(what))
+end
+
+--- A running process, on which the verbs can be called; see `sonde.shell.live`.
+-- @tparam integer|string|table what pid, name, `{ socket = path }`, or a row of
+--   `targets()`
+-- @treturn table with `record top counters dump info trace …`; a failure is raised
+function shell.target(what)
+  need_names "a running process"
+  return require("sonde.shell.live").target(what, shell.env)
+end
+
+--- The processes that can be looked into.
+-- @tparam ?table opts `all`: also those without a runtime that is known
+-- @treturn Rows see `sonde.targets`
+function shell.targets(opts)
+  need_names "a running process"
+  return require("sonde.shell.live").targets(opts)
+end
+
+--- A store of captures, opened for reading.
+-- @tparam ?string name path, or `clickhouse://HOST/DATABASE`; `$SONDE_STORE` or
+--   captures.db otherwise
+-- @treturn Store with `captures find groups trend growth diff profile …`; a failure
+--   is raised
+function shell.store(name)
+  need_names "a store"
+  local env <const> = shell.env or { getenv = os.getenv }
+  return (require("sonde.cmd.stores").open(name, env, "read"))
+end
+
+--- A policy. All that is wrong with it is told.
+-- @tparam string word a file, or the name of one that comes with sonde
+-- @tparam ?table args what its user sets
+-- @tparam ?table opts `trust`: its code may use os, io and require
+-- @treturn Policy with `explain matches test`; a failure is raised
+function shell.policy(word, args, opts)
+  need_names "a policy"
+  local loaded, message, code, problems = require("sonde.policy").load(word,
+    { args = args, trust = opts and opts.trust })
+  if loaded then return loaded end
+  require("sonde.base.errors").raise { code = code, hint = "policies()",
+    message = problems and table.concat(problems, "; ") or message }
+end
+
+--- The policies that can be named.
+-- @treturn Rows `name summary path problem`
+function shell.policies()
+  need_names "a policy"
+  return require("sonde.policy").list { getenv = shell.env and shell.env.getenv }
+end
+
+--- Runs a verb of the command, as `sonde VERB …` does.
+-- @tparam string name
+-- @tparam string ... its arguments
+-- @treturn boolean true; a failure is raised
+function shell.verb(name, ...)
+  need_names "a verb's result"
+  return require("sonde.shell.verbs").run(shell.env, { name, ... })
+end
+
+--- Runs a saved session. In a shell its inputs take the place of the recordings.
+-- @tparam string path
+-- @treturn boolean true; a failure is raised
+function shell.replay(path)
+  local chunk, message = loadfile(path, "t")
+  if chunk == nil then
+    require("sonde.base.errors").raise { message = "cannot run: " .. message, code = "not_found" }
+  end
+  chunk()
+  return true
 end
 
 return shell

@@ -60,7 +60,7 @@ end
 -- A text is a comparison where the record has a number, and a pattern elsewhere.
 local function text_test(words, where)
   local of_number, of_text = number_test(words), nil
-  local has_unit <const> = words:find("%a%s*$") ~= nil
+  local has_unit <const> = words:find("%d%s*%a") ~= nil
   return function(value, record, name)
     if type(value) == "number" then
       if of_number == nil then

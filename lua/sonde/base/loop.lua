@@ -422,4 +422,12 @@ function loop.on_signals(numbers, call)
   end
 end
 
+--- Ends all that `on_signals` began, for who goes on after a verb that gave up.
+function loop.release_signals()
+  for number in pairs(watched) do
+    watched[number] = nil
+    core.release_signal(number)
+  end
+end
+
 return loop

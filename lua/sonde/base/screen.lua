@@ -76,7 +76,7 @@ local function styled(self, line, width)
   if type(line) == "string" then return text.cut(line, width) end
   local words = text.cut(line[1], width)
   local style <const> = self.colored and STYLES[line.style]
-  if style == nil then return words end
+  if not style then return words end
   if line.style == "inverse" then
     words = words .. (" "):rep(width - text.length(words))
   end
@@ -129,6 +129,8 @@ function Screen:close()
   self.release = nil
   if self.input then
     uv.tty_reset_mode()
+    -- Whoever reads from the terminal next waits for it as usual.
+    self.input:set_blocking(true)
     loop.close(self.input)
   end
   self.out:write(LEAVE)

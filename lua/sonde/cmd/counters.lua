@@ -13,9 +13,6 @@ local FOREVER <const> = 10 * 365 * 24 * 3600 * SECOND
 
 local SIGNALS <const> = { 2, 15, 1 }
 
--- After the first value of an interval the others come at once.
-local SETTLE <const> = 300 * MS
-
 -- A meter or provider that has nothing by then is told of.
 local PATIENCE <const> = 3
 
@@ -99,7 +96,7 @@ end
 -- Is there something to show? A screen is drawn also when nothing comes: values
 -- become stale.
 local function is_due(counters, format, shown)
-  if counters.updates > shown then return loop.now() - counters.newest > SETTLE end
+  if counters.updates > shown then return counters:is_settled() end
   return format.drawn_at ~= nil and loop.now() - format.drawn_at > counters.interval
 end
 
@@ -107,15 +104,12 @@ end
 local function watch(counters, format, args, env, is_over)
   local deadline <const> = loop.after(args.duration or FOREVER)
   local shown, told, began = 0, 0, loop.now()
-  local warned, first = false, nil
+  local warned = false
   while not is_over() and loop.now() < deadline do
     local ended <const> = counters:wait { timeout = math.max(0, math.min(100 * MS,
       deadline - loop.now())) }
     told = tell_troubles(counters, format, env, told)
-    if counters.updates > 0 then first = first or loop.now() end
-    -- Rates need two intervals, and some values come an interval late.
-    local complete <const> = not args.once
-      or first and loop.now() - first > counters.interval + 2 * SETTLE
+    local complete <const> = not args.once or counters:is_complete()
     if complete and is_due(counters, format, shown) then
       show(format, counters, args, env)
       env.out:flush()

@@ -55,7 +55,8 @@ local function cells_of(row, wide)
   return cells
 end
 
-local function write_table(rows, env)
+-- The lines of the table; a method of the verb, for the shell.
+local function table_lines(rows)
   local wide, lines = false, {}
   for _, row in ipairs(rows) do wide = wide or row.container ~= nil end
   for i, row in ipairs(rows) do lines[i] = cells_of(row, wide) end
@@ -63,12 +64,10 @@ local function write_table(rows, env)
     { title = "ARCH" }, { title = "NAME" } }
   if wide then columns[#columns + 1] = { title = "CONTAINER" } end
   columns[#columns + 1] = { title = "CAN" }
-  for _, line in ipairs(require("sonde.base.table").lines(columns, lines)) do
-    env.out:write(line, "\n")
-  end
+  return require("sonde.base.table").lines(columns, lines)
 end
 
-return common.verb {
+local ps <const> = common.verb {
   name = "ps",
   summary = "the processes that can be looked into, and why others cannot",
   arguments = {},
@@ -84,10 +83,14 @@ return common.verb {
     if args.json then
       write_json(rows, args, env)
     elseif #rows > 0 then
-      write_table(rows, env)
+      env.out:write(table.concat(table_lines(rows), "\n"), "\n")
     end
     if #rows > 0 then return errors.exit.done end
     if not args.json then env:say("no .NET or Go process is running here", "sonde ps --all") end
     return errors.exit.empty
   end,
 }
+
+ps.table_lines = table_lines
+
+return ps

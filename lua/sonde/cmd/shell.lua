@@ -159,6 +159,7 @@ local function make_shell(args, env, is_terminal)
   first_settings(session, args)
   local redactor <const> = common.redactor(args)
   if redactor then redactor:guard() end
+  require("sonde.shell").is_redacted = redactor ~= nil
   local style <const> = require "sonde.shell.style"
   return require("sonde.shell.loop").new {
     session = session, env = env, interactive = is_terminal,

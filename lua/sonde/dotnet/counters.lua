@@ -112,7 +112,7 @@ local function put(self, value)
     if #row.history > HISTORY then table.remove(row.history, 1) end
   end
   self.updates = self.updates + 1
-  self.newest = row.updated
+  self.newest, self.first = row.updated, self.first or row.updated
   if self.on_value then self.on_value(row) end
 end
 
@@ -265,6 +265,36 @@ function Counters:rows()
     row.stale = loop.now() - row.updated > 2 * self.interval + SECOND
   end
   return rows
+end
+
+-- After the first value of an interval the others come at once.
+local SETTLE <const> = 300 * MS
+
+--- Have the values of an interval come?
+-- @treturn boolean
+function Counters:is_settled()
+  return self.newest ~= nil and loop.now() - self.newest > SETTLE
+end
+
+--- Has every value come that comes by itself? Rates need two intervals, and some
+-- values come an interval late.
+-- @treturn boolean
+function Counters:is_complete()
+  return self:is_settled() and loop.now() - self.first > self.interval + 2 * SETTLE
+end
+
+--- Waits until every value has come.
+-- @tparam ?table opts `timeout`; five intervals otherwise
+-- @treturn ?{table,...} as of `rows`
+-- @treturn ?string message
+-- @treturn ?string code `no_samples` when nothing came
+function Counters:read(opts)
+  local deadline <const> = loop.after(opts and opts.timeout or 5 * self.interval + 2 * SECOND)
+  while not self:is_complete() and loop.now() < deadline do
+    if self:wait { timeout = 100 * MS } then break end
+  end
+  if self.updates > 0 then return self:rows() end
+  return nil, ("nothing has come from process %s"):format(self.target.pid or "?"), "no_samples"
 end
 
 --- Ends listening.

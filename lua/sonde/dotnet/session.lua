@@ -397,9 +397,20 @@ function Session:__close()
   if not done then self:close() end
 end
 
---- Closes all sessions that are open: for a process that ends.
-function session.close_all()
-  for one in pairs(open) do one:close() end
+--- The sessions that are open.
+-- @treturn table set of them
+function session.all()
+  local set = {}
+  for one in pairs(open) do set[one] = true end
+  return set
+end
+
+--- Closes all sessions that are open: for a process, or a verb, that ends.
+-- @tparam ?table but a set of those that stay
+function session.close_all(but)
+  for one in pairs(session.all()) do
+    if not (but and but[one]) then one:close() end
+  end
 end
 
 return session

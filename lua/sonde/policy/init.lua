@@ -149,6 +149,44 @@ local function run(source, name, opts)
   return data, nil, sandbox
 end
 
+local Policy <const> = {}
+Policy.__index = Policy
+Policy.__name = "sonde.Policy"
+
+function Policy:__tostring()
+  return ("policy %s: %s"):format(self.name, self.summary)
+end
+
+--- What the policy would do, in plain words.
+-- @treturn string lines
+function Policy:explain()
+  return table.concat(require("sonde.policy.explain").lines(self), "\n")
+end
+
+--- Which processes it is about now.
+-- @tparam ?{table,...} processes as of `sonde.targets{ all = true }`
+-- @treturn Rows `pid name fits why`
+function Policy:matches(processes)
+  processes = processes or require("sonde.targets").list { all = true }
+  local list = {}
+  for i, match in ipairs(require("sonde.policy.explain").matches(self, processes)) do
+    list[i] = { pid = match.row.pid, name = match.row.name, fits = match.fits, why = match.why }
+  end
+  return rows_of(list)
+end
+
+--- When it would have fired on a recording, and why not otherwise.
+-- @tparam string|{string,...} recording path of a timeline, a trace or a store of
+--   captures; or the lines of a timeline
+-- @treturn ?Rows all decisions: `time_s pid start name fired reason cost`
+-- @treturn ?string message
+-- @treturn ?string code
+function Policy:test(recording)
+  local firings <const>, decisions <const>, code <const> = policy.try(self, recording)
+  if firings == nil then return nil, decisions, code end
+  return rows_of(decisions)
+end
+
 --- Makes a policy of a source text.
 -- @tparam string source
 -- @tparam string name for messages
@@ -183,7 +221,7 @@ function policy.compile(source, name, opts)
     return nil, list[1], "malformed", list
   end
   checked.name, checked.sandbox, checked.source = name, sandbox, source
-  return checked
+  return setmetatable(checked, Policy)
 end
 
 -- The file that a word means: a path, a user's own policy or a shipped one.

@@ -174,6 +174,33 @@ words.add("save", {
   end,
 })
 
+words.add("replay", {
+  usage = "replay FILE", takes = "files", summary = "runs a saved session on what is open here",
+  help = { "The inputs of this shell take the place of the recordings of the session." },
+  run = function(shell, rest, line)
+    if rest == "" then errors.usage("replay needs the name of a file", "help replay") end
+    shell.session:evaluate(("replay(%s)"):format(code.literal(rest)), { line = line, quiet = true })
+  end,
+})
+
+words.add("sonde", {
+  usage = "sonde VERB", takes = "verbs", summary = "a verb of the command: sonde ps",
+  help = { "sonde ps                    the processes that can be looked into",
+    "sonde record -p Api --duration 10s -o api.nettrace",
+    "sonde counters Api          as they change; q or Ctrl-C ends it",
+    "sonde query captures.db --kind stacks --by state",
+    "targets(), target \"Api\", store \"captures.db\", policy \"cpu_spike\" are objects:",
+    "help target, help store, help policy" },
+  run = function(shell, rest, line)
+    local parts = {}
+    for i, word in ipairs(require("sonde.shell.verbs").split(rest)) do
+      parts[i] = code.literal(word)
+    end
+    shell.session:evaluate(("verb(%s)"):format(table.concat(parts, ", ")),
+      { line = line, quiet = true })
+  end,
+})
+
 words.add("more", {
   usage = "more [all]", summary = "the rest of what did not fit on the screen; Enter does too",
   run = function(shell, rest)

@@ -149,7 +149,7 @@ local function handle(self, raised)
   end
   if errors.is_failure(raised) then
     if raised.broken_pipe then error(raised, 0) end
-    tell(self, raised.message, hint_of(self, raised))
+    if not raised.quiet then tell(self, raised.message, hint_of(self, raised)) end
     return raised.status
   end
   local message <const> = plain_message(raised.message)
@@ -201,6 +201,7 @@ end
 
 local execute <const> = interruptible(function(self, line)
   line = trimmed(line)
+  require("sonde.shell").env = self.env
   local kind, name, rest, digits = words.parse(self, line)
   if kind ~= "more" and name ~= "more" then self.pager:forget() end
   RUN[kind](self, line, name, rest, digits)
@@ -288,6 +289,9 @@ function loop.new(about)
   local self <const> = setmetatable(about, Shell)
   self.pager = pager.new(self.env.out, self.size or function() end, self.paint)
   self.pasted, self.seen = {}, {}
+  self.session.globals.replay = function(path)
+    return require("sonde.shell.replay").run(self, path)
+  end
   return self
 end
 

@@ -43,8 +43,11 @@ local function head(inputs, about)
     'local sonde <const> = require "sonde"',
   }
   lines[#lines + 1] = 'local show <const> = require("sonde.shell").show'
-  if about.pipes then
-    lines[#lines + 1] = 'local pipe <const> = require("sonde.shell").pipe'
+  for _, name in ipairs(require("sonde.shell").names) do
+    -- No constant: `store = store "captures.db"` may stand below.
+    if code.uses(about.sources, name) then
+      lines[#lines + 1] = ('local %s = require("sonde.shell").%s'):format(name, name)
+    end
   end
   if about.redactor then
     lines[#lines + 1] = redacted(about.redactor)
@@ -172,7 +175,7 @@ function script.text(session, about)
   local keeps <const> = code.uses(sources, "_") or code.uses(sources, "__")
     or code.uses(sources, "it")
   local lines <const> = head(session.inputs, {
-    limit = about.limit, pipes = code.uses(sources, "pipe"), redactor = about.redactor,
+    limit = about.limit, sources = sources, redactor = about.redactor,
   })
   local config <const> = config_text(about, sources)
   local statements, state = body(log, keeps and "keep" or "show", config or "")

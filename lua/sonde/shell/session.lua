@@ -7,6 +7,7 @@ local errors <const> = require "sonde.base.errors"
 local rows <const> = require "sonde.base.rows"
 local scope <const> = require "sonde.report.scope"
 local settings <const> = require "sonde.shell.settings"
+local shell <const> = require "sonde.shell"
 local sonde <const> = require "sonde"
 
 local session = {}
@@ -97,6 +98,11 @@ local function all_of(input)
   end
   return input.object
 end
+
+--- All of an input, which may have been opened for its samples first.
+-- @tparam table input
+-- @return Trace or Profile
+session.object_of = all_of
 
 local function key_of(self, object, values)
   return ("%d %s"):format(id_of(self, object), code.options(values))
@@ -316,14 +322,16 @@ local function own_coroutine()
 end
 
 local function own_globals()
-  return {
+  local globals = {
     sonde = sonde,
     pcall = errors.pcall,
     xpcall = function(...) return pass(xpcall(...)) end,
     coroutine = own_coroutine(),
-    show = function(...) return require("sonde.shell").show(...) end,
-    pipe = function(...) return require("sonde.shell").pipe(...) end,
   }
+  for _, name in ipairs { "show", table.unpack(shell.names) } do
+    globals[name] = function(...) return shell[name](...) end
+  end
+  return globals
 end
 
 local function make_env(self)
@@ -372,11 +380,13 @@ local function raise_failure(values, hint)
   errors.raise { message = values[2], code = why, hint = values[4] or hint }
 end
 
--- `_` and `it` are the last value, `__` is the one before.
-local function keep_value(env, value)
+--- Keeps a value: `_` and `it` are the last one, `__` is the one before.
+-- @param value nil is none
+function Session:keep(value)
   if value == nil then return end
+  local env <const> = self.env
   rawset(env, "__", rawget(env, "_"))
-  rawset(env, "_", value)
+  rawset(env, "_", rows.adopt(value))
   rawset(env, "it", value)
 end
 
@@ -392,7 +402,7 @@ function Session:evaluate(source, how)
   local definitions <const> = self:definitions()
   local values <const> = table.pack(chunk())
   if is_expression then raise_failure(values, how.hint) end
-  if is_expression and not how.quiet then keep_value(self.env, rows.adopt(values[1])) end
+  if is_expression and not how.quiet then self:keep(values[1]) end
   self.log[#self.log + 1] = {
     source = source, line = how.line, definitions = definitions,
     form = how.quiet and "quiet" or is_expression and "expression" or "statement",

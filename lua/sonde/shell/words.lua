@@ -99,6 +99,7 @@ function words.parse(shell, line)
   local word, rest = line:match("^([%a_][%w_]*)(.*)$")
   if word == nil or is_lua_after(rest) then return "lua", line end
   rest = rest:match("^%s*(.-)%s*$")
+  if word == "sonde" and rest == "" then return "lua", line end
   if rest == "" and shell.session:has_own(word) then return "lua", line end
   local stem, digits = split_count(word)
   if stem then return known[stem] and "word" or "report", stem, rest, digits end
@@ -115,6 +116,9 @@ local function candidates()
 end
 
 local function unknown(name)
+  if require("sonde.cli").verb(name) then
+    errors.usage(("'%s' is no word here, but a verb of the command"):format(name), "sonde " .. name)
+  end
   local near <const> = options.suggest(name, candidates())
   if near == nil then
     errors.usage(("unknown word '%s'"):format(name), "help")
@@ -129,7 +133,7 @@ local function check_assignment(shell, line)
   if name == nil or shell.session:knows(name) then return end
   local near <const> = options.suggest(name, settings.names())
   if near == nil then return end
-  if load("return " .. value) and not value:find("^[%a_][%w_]*$") then return end
+  if load(line) and not value:find("^[%a_][%w_]*$") then return end
   if value:find("^[%a_][%w_]*$") and (shell.session:knows(value) or code.keywords()[value]) then
     return
   end

@@ -1,0 +1,44 @@
+-- Shells in this process, over opened inputs, whose output is collected.
+local cli <const> = require "sonde.cli"
+local loop <const> = require "sonde.shell.loop"
+local session <const> = require "sonde.shell.session"
+local sonde <const> = require "sonde"
+local style <const> = require "sonde.shell.style"
+
+local shells = {}
+
+local function collector()
+  local out <const> = { text = "" }
+  function out.write(self, ...)
+    self.text = self.text .. table.concat { ... }
+    return self
+  end
+  function out.flush() end
+  return out
+end
+
+--- Opens files; of two, the first is before and the second after.
+function shells.new(...)
+  local inputs = {}
+  local paths <const> = { ... }
+  local names <const> = #paths == 2 and { "before", "after" } or { "input" }
+  for i, path in ipairs(paths) do
+    inputs[i] = session.input(assert(sonde.open(path)), ("inputs[%d]"):format(i), names[i])
+    inputs[i].path = path
+  end
+  local env <const> = cli.env { out = collector(), err = collector(),
+    terminal = { out = false, err = false } }
+  local plain <const> = style.painter(false)
+  local shell <const> = loop.new { session = session.new(inputs), env = env, paint = plain,
+    paint_err = plain, script_about = {} }
+  -- Runs lines: what they print, their last status, what is told.
+  function shell.ask(...)
+    env.out.text, env.err.text = "", ""
+    local status
+    for _, line in ipairs { ... } do status = shell:run(line) end
+    return env.out.text, status, env.err.text
+  end
+  return shell
+end
+
+return shells
