@@ -50,6 +50,7 @@ build = {
         "src/profile/profile.c",
         "src/profile/reshape.c",
         "src/profile/rewrite.c",
+        "src/profile/spread.c",
         "src/profile/stacks.c",
         "src/profile/tags.c",
         "src/profile/timeline.c",

@@ -55,6 +55,10 @@ const uint8_t *profile_mask_option(lua_State *L, int arg, const char *name,
 
 /* What the text at 'arg' means: "function" (also nil), "file", "line", … */
 enum nodes_by profile_by_check(lua_State *L, int arg);
+enum nodes_by profile_by_option(lua_State *L, int arg);
+
+/* p:calltree{ … }. */
+int profile_calltree(lua_State *L);
 
 void profile_push_string(lua_State *L, const struct profile *p, uint32_t id);
 

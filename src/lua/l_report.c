@@ -1,11 +1,10 @@
 /*
-** What reports ask of a profile: p:graph and p:calltree.
+** What reports ask of a profile: p:graph and p:whole.
 */
 #include "lua/l_profile.h"
 
 #include <string.h>
 
-#include "profile/calltree.h"
 #include "profile/graph.h"
 #include "profile/saturate.h"
 #include "profile/tags.h"
@@ -26,6 +25,10 @@ struct graph_job {
   uint32_t number_cap, n_numbers;
   int with_edges, with_tags, with_frames, with_detail, with_bare;
   double least_share;    /* of the sum of flat values, for a node to be told */
+  int64_t least_edge;    /* magnitude that an edge must have to be told */
+  int with_spread;
+  double *spread;        /* by node: see graph_spread */
+  uint32_t spread_cap;
   uint32_t n_all;        /* nodes with a value */
   int64_t flat_sum;      /* theirs; it wraps, as sums in Lua do */
 };
@@ -34,7 +37,7 @@ enum nodes_by profile_by_check(lua_State *L, int arg) {
   return (enum nodes_by)luaL_checkoption(L, arg, by_names[0], by_names);
 }
 
-static enum nodes_by by_option(lua_State *L, int arg) {
+enum nodes_by profile_by_option(lua_State *L, int arg) {
   const char *by = aux_opt_string(L, arg, "by", by_names[0], NULL);
   int i = 0;
   while (by_names[i] != NULL && strcmp(by_names[i], by) != 0) i++;
@@ -130,6 +133,10 @@ static void push_nodes(lua_State *L, struct graph_job *job) {
     job->number[i] = 0;
     if (!has_value(g, i) || magnitude(g->values[i].cum) < least) continue;
     push_node(L, job, i);
+    if (job->with_spread) {
+      lua_pushnumber(L, job->spread[i]);
+      lua_setfield(L, -2, "spread");
+    }
     job->number[i] = ++n;
     aux_seti(L, -2, n);
   }
@@ -152,12 +159,20 @@ static uint32_t number_of_end(lua_State *L, struct graph_job *job, int bare,
   return job->number[node];
 }
 
-static void push_edges(lua_State *L, struct graph_job *job, int bare) {
+/* Small edges too are left out early; gives how many, into nodes told of. */
+static int64_t push_edges(lua_State *L, struct graph_job *job, int bare) {
   struct graph *g = &job->graph;
+  uint32_t n_nodes = job->n_numbers;
+  int64_t n_dropped = 0;
   uint64_t n = 0;
   lua_newtable(L);
   for (uint32_t i = 0; i < g->n_edges; i++) {
     const struct graph_edge *e = &g->edges[i];
+    if (magnitude(e->value) < job->least_edge) {
+      uint32_t number = job->number[e->to];
+      n_dropped += number != 0 && number <= n_nodes;
+      continue;
+    }
     uint32_t from = number_of_end(L, job, bare, e->from);
     uint32_t to = number_of_end(L, job, bare, e->to);
     if (from == 0 || to == 0) continue;
@@ -169,6 +184,7 @@ static void push_edges(lua_State *L, struct graph_job *job, int bare) {
     aux_set_boolean(L, "inline", e->is_inline);
     aux_seti(L, -2, ++n);
   }
+  return n_dropped;
 }
 
 /* What the samples with each label set are worth at each node. */
@@ -208,9 +224,10 @@ static int push_graph(lua_State *L) {
   lua_setfield(L, -2, "nodes");
   if (job->with_edges) {
     lua_newtable(L);
-    push_edges(L, job, lua_gettop(L));
+    int64_t n_dropped = push_edges(L, job, lua_gettop(L));
     lua_setfield(L, -3, "edges");
     lua_setfield(L, -2, "bare");
+    if (job->least_edge > 0) aux_set_integer(L, "dropped_edges", n_dropped);
   }
   if (job->with_tags) {
     push_node_tags(L, job);
@@ -236,6 +253,8 @@ static int run_graph(lua_State *L, struct profile *p, enum nodes_by by,
   if (status == 0)
     status = budget_grow(b, (void **)&job->number, &job->number_cap,
                          sizeof *job->number, job->graph.nodes.count);
+  if (status == 0 && job->with_spread)
+    status = graph_spread(&job->graph, &job->spread, &job->spread_cap);
   int results = 1;
   if (status == 0) {
     lua_pushcfunction(L, push_graph);
@@ -245,6 +264,7 @@ static int run_graph(lua_State *L, struct profile *p, enum nodes_by by,
   else results = aux_no_memory(L);
   buf_free(&job->name);
   budget_free(b, job->number, job->number_cap, sizeof *job->number);
+  budget_free(b, job->spread, job->spread_cap, sizeof *job->spread);
   graph_free(&job->graph);
   return status > LUA_OK ? lua_error(L) : results;
 }
@@ -333,7 +353,7 @@ static enum graph_edges edges_option(lua_State *L, int arg) {
 static int profile_graph(lua_State *L) {
   static const char *const names[] = {
     "type", "by", "edges", "mean", "keep", "node_of", "tags", "modules",
-    "detail", "bare", "least_share", NULL
+    "detail", "bare", "least_share", "least_edge", "spread", NULL
   };
   struct profile_box *box = profile_check_any(L, 1);
   struct profile *p = box->profile;
@@ -356,110 +376,9 @@ static int profile_graph(lua_State *L) {
   job.with_detail = aux_opt_boolean(L, 2, "detail", 0);
   job.with_frames = aux_opt_boolean(L, 2, "node_of", 0);
   job.least_share = aux_opt_number(L, 2, "least_share", 0);
-  return run_graph(L, p, by_option(L, 2), &o, &job);
-}
-
-/* The columns of p:calltree(), in the order of the tables on the stack. */
-static const char *const tree_columns[] = {
-  "depth", "name", "frame", "self", "total", "self2", "total2"
-};
-
-static void push_tree_names(lua_State *L, const struct calltree *t) {
-  lua_createtable(L, (int)t->nodes.count, 0);
-  for (uint32_t i = 0; i < t->nodes.count; i++) {
-    size_t len;
-    const char *name = calltree_name(t, i, &len);
-    lua_pushlstring(L, name, len);
-    aux_seti(L, -2, (uint64_t)i + 1);
-  }
-}
-
-/* Sets a row in the column tables, the first of which is at 'base'. */
-static void set_tree_row(lua_State *L, const struct calltree *t, int base,
-                         int n_columns, uint32_t i) {
-  const struct calltree_row *row = &t->rows[i];
-  const int64_t numbers[] = {
-    row->depth, 0, (int64_t)t->nodes.rows[row->node].frame + 1,
-    row->self[0], row->total[0], row->self[1], row->total[1]
-  };
-  for (int k = 0; k < n_columns; k++) {
-    if (k == 1) lua_geti(L, base - 1, (lua_Integer)row->node + 1);
-    else lua_pushinteger(L, numbers[k]);
-    aux_seti(L, base + k, (uint64_t)i + 1);
-  }
-}
-
-struct tree_job {
-  struct calltree tree;
-  int n_columns;
-};
-
-static void set_sums(lua_State *L, const struct calltree *t, int has_second) {
-  aux_set_integer(L, "n", t->n_rows);
-  aux_set_integer(L, "sum", t->total[0]);
-  aux_set_integer(L, "pruned", t->pruned[0]);
-  aux_set_integer(L, "bare", t->bare[0]);
-  if (t->saturated) aux_set_boolean(L, "saturated", 1);
-  if (!has_second) return;
-  aux_set_integer(L, "sum2", t->total[1]);
-  aux_set_integer(L, "pruned2", t->pruned[1]);
-  aux_set_integer(L, "bare2", t->bare[1]);
-}
-
-static int push_tree(lua_State *L) {
-  const struct tree_job *job = lua_touserdata(L, 1);
-  const struct calltree *t = &job->tree;
-  int n = job->n_columns;
-  luaL_checkstack(L, 16, NULL);
-  push_tree_names(L, t);
-  for (int k = 0; k < n; k++) lua_createtable(L, (int)t->n_rows, 0);
-  for (uint32_t i = 0; i < t->n_rows; i++) set_tree_row(L, t, 3, n, i);
-  lua_createtable(L, 0, n + 7);
-  for (int k = 0; k < n; k++) {
-    lua_pushvalue(L, 3 + k);
-    lua_setfield(L, -2, tree_columns[k]);
-  }
-  set_sums(L, t, n > 5);
-  return 1;
-}
-
-static int run_calltree(lua_State *L, struct profile *p, enum nodes_by by,
-                        const struct calltree_options *o,
-                        struct tree_job *job) {
-  int status = calltree_init(&job->tree, p, by, o);
-  int results = 1;
-  if (status == 0) {
-    lua_pushcfunction(L, push_tree);
-    lua_pushlightuserdata(L, job);
-    status = lua_pcall(L, 1, 1, 0);
-  }
-  else results = aux_no_memory(L);
-  calltree_free(&job->tree);
-  return status > LUA_OK ? lua_error(L) : results;
-}
-
-static int profile_calltree(lua_State *L) {
-  static const char *const names[] = {
-    "type", "also", "by", "min", "inverted", "keep", NULL
-  };
-  struct profile_box *box = profile_check(L, 1);
-  struct profile *p = box->profile;
-  lua_settop(L, 2);
-  aux_check_options(L, 2, names);
-  luaL_argcheck(L, p->n_types > 0, 1, "profile without sample types");
-  const struct frames *frames = profile_frames(box);
-  if (frames == NULL) return aux_no_memory(L);
-  struct calltree_options o = {.min = aux_opt_integer(L, 2, "min", 0)};
-  struct tree_job job = {.n_columns = 5};
-  o.types[0] = profile_type_option(L, p, 2, "type");
-  o.types[1] = PROFILE_NONE;
-  if (!lua_isnil(L, 2) && lua_getfield(L, 2, "also") != LUA_TNIL) {
-    o.types[1] = profile_type_at(L, p, -1);
-    job.n_columns = 7;
-  }
-  o.is_inverted = aux_opt_boolean(L, 2, "inverted", 0);
-  o.keep = profile_mask_option(L, 2, "keep", frames->count);
-  return run_calltree(L, p, by_option(L, 2), &o, &job);
+  job.least_edge = aux_opt_integer(L, 2, "least_edge", 0);
+  job.with_spread = aux_opt_boolean(L, 2, "spread", 0);
+  return run_graph(L, p, profile_by_option(L, 2), &o, &job);
 }
 
 /*

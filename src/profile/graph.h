@@ -63,6 +63,14 @@ struct graph {
 int64_t graph_total(const struct profile *p, uint32_t type, uint32_t divisor,
                     int *saturated);
 
+/*
+** How unevenly values are divided among the calls of each node, as pprof scores
+** it: the entropy of what comes in, and of what goes out and stays. 1 stands
+** for no such calls; where values cancel out it is no number. 0, or -1 when
+** memory was refused; '*spread' is the caller's, by the budget of the profile.
+*/
+int graph_spread(const struct graph *g, double **spread, uint32_t *cap);
+
 /* 0, or -1 when memory was refused (graph_free is still right to call). */
 int graph_init(struct graph *g, struct profile *p, enum nodes_by by,
                const struct graph_options *options);

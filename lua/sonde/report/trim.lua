@@ -115,8 +115,11 @@ end
 -- divide.
 local function set_scores(nodes)
   for _, node in ipairs(nodes) do
-    local score = #node.ins == 0 and 1.0 or entropy(node.ins, 0)
-    score = score + (#node.outs == 0 and 1.0 or entropy(node.outs, flat_of(node)))
+    local score = node.spread
+    if score == nil then
+      score = #node.ins == 0 and 1.0 or entropy(node.ins, 0)
+      score = score + (#node.outs == 0 and 1.0 or entropy(node.outs, flat_of(node)))
+    end
     node.score = wrapped_size(to_integer(score * cum_of(node)) + flat_of(node))
   end
 end
@@ -152,14 +155,15 @@ local function without_negative(graph)
   graph.nodes = kept
 end
 
-local function build(about, opts, shape, keep, edges, least_share)
+local function build(about, opts, shape, keep, edges, least_share, least_edge)
   if shape.tree then return shape.tree.build(about, shape.by or opts.by) end
   local graph <const> = about.profile:graph {
     type = about.index, by = shape.by or opts.by, mean = about.mean, keep = keep, edges = edges,
     bare = edges ~= nil,
     tags = edges == true and shape.tags or nil, modules = shape.modules,
     detail = shape.detail or (shape.by or opts.by) ~= "function", node_of = true,
-    least_share = least_share,
+    least_share = least_share, least_edge = least_edge,
+    spread = edges == true and shape.visual or nil,
   }
   link(graph)
   graph.all = table.move(graph.nodes, 1, #graph.nodes, 1, {})
@@ -269,7 +273,7 @@ local function edges_for(nodes, shape)
   end
 end
 
-local function rebuild(about, opts, shape, graph, nodes)
+local function rebuild(about, opts, shape, graph, nodes, least_edge)
   if shape.tree then return shape.tree.keep(graph, nodes) end
   local edges <const> = edges_for(nodes, shape)
   if not edges then
@@ -277,7 +281,10 @@ local function rebuild(about, opts, shape, graph, nodes)
     return graph
   end
   local keep <const> = #nodes < graph.count and mask_of(graph, nodes) or nil
-  return build(about, opts, shape, keep, edges)
+  -- Nor need small calls come from the core, unless signs count first, or they only
+  -- tell what was inlined.
+  local is_early <const> = shape.edges and not opts.drop_negative
+  return build(about, opts, shape, keep, edges, nil, is_early and least_edge or nil)
 end
 
 -- Takes the `count` first of the nodes in order, when there are more.
@@ -288,9 +295,12 @@ local function limit(about, opts, shape, graph, count, cutoffs)
     trim_edges(graph.nodes, cutoffs.edge)
     most = room_for(graph.nodes, count, shape.tag_count, cutoffs.node)
   end
-  if #graph.nodes <= most then return graph end
+  if #graph.nodes <= most then
+    graph.dropped_edges = nil
+    return graph
+  end
   local chosen <const> = first(graph.nodes, most)
-  local smaller <const> = rebuild(about, opts, shape, graph, chosen)
+  local smaller <const> = rebuild(about, opts, shape, graph, chosen, cutoffs.edge)
   sort_nodes(smaller.nodes, opts, shape.visual)
   return smaller
 end
@@ -323,10 +333,11 @@ function trim.graph(about, opts, shape)
     sort_nodes(kept, opts)
     kept = first(kept, count)
   end
-  local graph = rebuild(about, opts, shape, full, kept)
+  local graph = rebuild(about, opts, shape, full, kept, cutoffs.edge)
   sort_nodes(graph.nodes, opts, shape.visual)
   if shape.visual then graph = limit(about, opts, shape, graph, count, cutoffs) end
   local dropped_edges <const> = trim_edges(graph.nodes, cutoffs.edge)
+    + (graph.dropped_edges or 0)
   if shape.visual then remove_redundant(graph.nodes) end
   return {
     nodes = graph.nodes, original = original, dropped = n_all - original,
