@@ -133,6 +133,8 @@ static uint32_t kernel_location(struct making *k, uint64_t address,
   if (name == NULL) {
     snprintf(words, sizeof words, "[kernel]");
     name = words;
+    k->sampler->counts.kernel_nameless
+        += k->sampler->kernel.table.count == 0;
   }
   if (module != NULL) {
     struct mapping row = {.file = text(k->profile, module),
@@ -164,6 +166,12 @@ static uint32_t image_location(struct making *k, struct module *m,
   return id;
 }
 
+/* .NET's precompiled code, in which all but stubs is named by the runtime. */
+static int is_precompiled(const char *path) {
+  size_t len = strlen(path);
+  return len > 4 && strcmp(path + len - 4, ".dll") == 0;
+}
+
 /* Code of no ELF file: what somebody said of it, or where it is. */
 static uint32_t code_location(struct making *k,
                               const struct sampler_frame *frame) {
@@ -189,7 +197,9 @@ static uint32_t code_location(struct making *k,
     return located(k, spot, mapping, frame->address);
   }
   if (*path != 0)
-    snprintf(words, sizeof words, "%.250s [stub]", base_of(path));
+    snprintf(words, sizeof words, is_precompiled(path) ? "%.250s [stub]"
+                                                       : "[%.250s]",
+             base_of(path));
   else snprintf(words, sizeof words, map == NULL ? "[unknown]" : "[code]");
   return named(k, words, mapping, frame->address);
 }

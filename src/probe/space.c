@@ -172,7 +172,7 @@ static struct image *own_vdso(void) {
 }
 
 /* Opens a mapped file, also one that was deleted or is in a container. */
-static struct image *open_file(const struct module *m) {
+static struct image *open_file(struct module *m) {
   char path[PATH_MAX + 64];
   struct stat st;
   const char *why;
@@ -183,7 +183,9 @@ static struct image *open_file(const struct module *m) {
     return image_open(path, &why, &error);
   snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64
            "-%" PRIx64, m->pid, m->place, m->place + m->size);
-  return image_open(path, &why, &error);
+  struct image *image = image_open(path, &why, &error);
+  m->is_gone = image == NULL && error != 0;
+  return image;
 }
 
 static void open_module(struct module *m) {

@@ -25,6 +25,7 @@ struct module {
   uint32_t pid;          /* whose: of MODULE_CODE; who mapped it: of others */
   uint64_t place, size;  /* of a mapping in that process, to open it by */
   uint8_t is_go;
+  uint8_t is_gone;       /* what is at its path is another file, or none */
 };
 
 /* A part of a process that holds code. */

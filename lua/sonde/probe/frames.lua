@@ -47,7 +47,7 @@ local function resolved(probe, seen, kind, address, is_caller)
   local frame = known[address]
   if frame == nil then
     local at <const> = is_caller and address - 1 or address
-    frame = kind == "user" and probe.resolver:user(seen, at) or probe.resolver.kernel(at)
+    frame = kind == "user" and probe.resolver:user(seen, at) or probe.resolver:kernel(at)
     -- Of a method that the runtime names only its name is known.
     if is_caller and frame.start then frame.offset = frame.offset + 1 end
     frame.address, frame.function_id = address, function_id(probe, frame)

@@ -15,6 +15,10 @@ local uv <const> = require "sonde.base.uv"
 
 local jit = {}
 
+--- What is said of a file whose functions have no names.
+jit.GONE = "%s is not the file that was mapped (it was replaced or deleted): its functions have no"
+  .. " names"
+
 local SECOND <const> = 1000000000
 
 -- How long a runtime may take to describe its methods.

@@ -1,8 +1,8 @@
 --- The kernel's functions: which there are, which can be probed, and which one
 -- an address is in.
 -- @module sonde.probe.kernel
-local core <const> = require "sonde.c.core"
 local files <const> = require "sonde.base.files"
+local limits <const> = require "sonde.probe.limits"
 local pattern <const> = require "sonde.base.pattern"
 local symbols <const> = require "sonde.symbols"
 
@@ -11,7 +11,6 @@ local kernel = {}
 --- Where the kernel tells of itself.
 kernel.paths = {
   symbols = "/proc/kallsyms",
-  restricted = "/proc/sys/kernel/kptr_restrict",
   probes = "/sys/bus/event_source/devices/kprobe/type",
   traceable = {
     "/sys/kernel/tracing/available_filter_functions",
@@ -22,9 +21,9 @@ kernel.paths = {
 local found   -- userdata by whose `find` addresses are looked up; false when there is none
 
 local function hidden()
-  local level <const> = (core.read_file(kernel.paths.restricted) or "?"):match "%S+"
   return nil, ("the kernel hides the addresses of its functions (kernel.kptr_restrict is %s)")
-    :format(level), "permission", "sudo sysctl kernel.kptr_restrict=0, or run as root"
+    :format(limits.restricted() or "unknown"), "permission",
+    "sudo sysctl kernel.kptr_restrict=0, or run as root"
 end
 
 --- All functions of the kernel and its modules, also those of one address.
@@ -111,6 +110,14 @@ function kernel.resolve(address)
     found = native and native.kernel_symbols(kernel.paths.symbols) or false
   end
   if found then return found:find(address) end
+end
+
+--- Why functions of the kernel have no names, if that is so.
+-- @treturn ?string
+function kernel.why_nameless()
+  local all <const>, message, _, hint = kernel.table()
+  if all == nil then return ("the kernel's functions have no names: %s (%s)"):format(message,
+    hint or "nothing helps") end
 end
 
 return kernel

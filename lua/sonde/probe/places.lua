@@ -1,11 +1,10 @@
 --- Tracepoints and perf events by name.
 -- @module sonde.probe.places
 local files <const> = require "sonde.base.files"
+local limits <const> = require "sonde.probe.limits"
 local options <const> = require "sonde.base.options"
 
 local places = {}
-
-local TRACEFS <const> = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" }
 
 local HARDWARE <const>, SOFTWARE <const>, RAW <const> = 0, 1, 4
 
@@ -81,23 +80,15 @@ function places.event(text)
   return event
 end
 
--- Where tracefs is; nil when it is nowhere.
-local function root()
-  for _, path in ipairs(TRACEFS) do
-    if files.read(path .. "/events/header_page") then return path end
-  end
-end
-
-local function no_tracefs(name)
-  return nil, ("tracepoint %s: tracepoints need tracefs, which is not mounted, or not readable for"
-    .. " us"):format(name), "unavailable", "mount -t tracefs tracefs /sys/kernel/tracing"
+local function no_tracefs(name, message, code, hint)
+  return nil, ("tracepoint %s: %s"):format(name, message), code, hint
 end
 
 --- A tracepoint by its name.
 -- @tparam string name `CATEGORY:NAME`
 -- @treturn ?table `kind name config`
 -- @treturn ?string message
--- @treturn ?string code `not_found unavailable`
+-- @treturn ?string code `not_found permission unavailable`
 -- @treturn ?string hint
 function places.tracepoint(name)
   local category, event = name:match("^([%w_-]+)[:/]([%w_-]+)$")
@@ -105,8 +96,8 @@ function places.tracepoint(name)
     return nil, ("tracepoint '%s': give it as CATEGORY:NAME, as in sched:sched_switch"):
       format(name), "not_found"
   end
-  local folder <const> = root()
-  if folder == nil then return no_tracefs(name) end
+  local folder <const>, message, code, hint = limits.tracing()
+  if folder == nil then return no_tracefs(name, message, code, hint) end
   local id <const> = files.read(("%s/events/%s/%s/id"):format(folder, category, event))
   if id == nil then
     return nil, ("no tracepoint %s"):format(name), "not_found", ("ls %s/events"):format(folder)
@@ -117,7 +108,7 @@ end
 
 -- A tracepoint's number, and where its record has a field.
 local function field_of(event, field)
-  local folder <const> = root()
+  local folder <const> = limits.tracing()
   local id <const> = folder and files.read(("%s/events/%s/id"):format(folder, event))
   local format <const> = id and files.read(("%s/events/%s/format"):format(folder, event))
   local at <const> = format and format:match("[%s]" .. field .. ";%s+offset:(%d+);")
@@ -134,12 +125,14 @@ end
 --- The tracepoint of threads that wake another.
 -- @treturn ?integer its number; nil without tracefs
 -- @treturn integer|string where its record has the other's number; else a message
--- @treturn ?string code `unavailable`
+-- @treturn ?string code `permission unavailable`
 -- @treturn ?string hint
 function places.wakings()
   local id <const>, at = field_of("sched/sched_waking", "pid")
   if id then return id, at end
-  return no_tracefs "sched:sched_waking"
+  local folder <const>, message, code, hint = limits.tracing()
+  if folder then return nil, "this kernel has no tracepoint sched:sched_waking", "unavailable" end
+  return no_tracefs("sched:sched_waking", message, code, hint)
 end
 
 --- The tracepoints of requests to block devices.
@@ -157,7 +150,8 @@ function places.block_requests()
   _, form.operation = field_of("block/block_rq_issue", "rwbs%[%d+%]")
   _, form.done_sector = field_of("block/block_rq_complete", "sector")
   if form.insert and form.issue and form.complete and form.operation then return form end
-  if root() == nil then return no_tracefs "block:block_rq_issue" end
+  local folder <const>, message, code, hint = limits.tracing()
+  if folder == nil then return no_tracefs("block:block_rq_issue", message, code, hint) end
   return nil, "this kernel has no tracepoints of block devices", "unavailable"
 end
 

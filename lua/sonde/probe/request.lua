@@ -2,6 +2,7 @@
 -- of which processes.
 -- @module sonde.probe.request
 local kernel <const> = require "sonde.probe.kernel"
+local limits <const> = require "sonde.probe.limits"
 local places <const> = require "sonde.probe.places"
 local processes <const> = require "sonde.probe.processes"
 local user <const> = require "sonde.probe.user"
@@ -86,8 +87,9 @@ function Request:find_files(binaries)
   for _, pid in ipairs(self.pids) do
     local shown, path = processes.program(pid)
     if shown == nil then
-      give_up(("process %d: its program cannot be looked at"):format(pid), "permission",
-        "run as root")
+      local owner <const>, hint = limits.stranger(pid)
+      give_up(("process %d%s: its program cannot be looked at"):format(pid,
+        owner and " " .. owner or ""), "permission", hint or "run as root")
     end
     self:add_file(path, shown, pid)
   end

@@ -1,11 +1,11 @@
 --- Addresses of a run's stacks to functions. What a process had mapped is
 -- looked at while it lives; names come from the files, whenever asked for.
 -- @module sonde.probe.resolve
-local core <const> = require "sonde.c.core"
 local jit <const> = require "sonde.probe.jit"
 local kernel <const> = require "sonde.probe.kernel"
 local processes <const> = require "sonde.probe.processes"
 local symbols <const> = require "sonde.symbols"
+local uv <const> = require "sonde.base.uv"
 
 local resolve = {}
 
@@ -15,6 +15,24 @@ resolve.NOT_FOUND = "[symbol_not_found]"
 local Resolver <const> = {}
 Resolver.__index = Resolver
 
+-- Is a file the one that was mapped? Where a file system numbers files otherwise for
+-- us it is, if it was there before the process or we were.
+local function is_mapped(self, seen, mapping, path)
+  local stat <const> = uv.fs_stat(path)
+  if stat == nil then return false end
+  return mapping.inode == nil or stat.ino == mapping.inode
+    or stat.ctime.sec < (seen.started_at or self.began)
+end
+
+-- Where the file of a mapping may be; by its process also when it was deleted.
+local function places_of(seen, mapping, path)
+  local list <const> = { mapping.open or seen.root .. path }
+  if mapping.path == seen.program then list[#list + 1] = ("/proc/%d/exe"):format(seen.pid) end
+  list[#list + 1] = ("/proc/%d/map_files/%x-%x"):format(seen.pid, mapping.from, mapping.to)
+  if seen.root ~= "" then list[#list + 1] = path end
+  return list
+end
+
 -- A mapping's file as an image of symbols; false when it cannot be one.
 function Resolver:image(seen, mapping)
   local key <const> = mapping.file .. " " .. mapping.path
@@ -22,17 +40,17 @@ function Resolver:image(seen, mapping)
   if image ~= nil then return image end
   local native <const> = symbols.native()
   local path <const> = mapping.path:gsub(" %(deleted%)$", "")
-  local candidates <const> = { mapping.open or seen.root .. path, path,
-    mapping.path == seen.program and ("/proc/%d/exe"):format(seen.pid) or nil }
+  local is_file <const> = mapping.open or path:sub(1, 1) == "/" and not path:find "^/memfd:"
+    and not path:find "^/dev/" and not path:find "^/SYSV" and path:sub(1, 6) ~= "//anon"
   image = false
-  if path:sub(1, 1) == "/" or mapping.open then
-    for _, candidate in ipairs(candidates) do
-      if native and core.path_info(candidate) == "file" then
-        image = native.image(candidate) or false
-        if image then break end
-      end
+  local is_gone = is_file
+  for _, place in ipairs(is_file and places_of(seen, mapping, path) or {}) do
+    if is_mapped(self, seen, mapping, place) then
+      is_gone, image = false, native and native.image(place) or false
+      break
     end
   end
+  if is_gone then self.gone[#self.gone + 1] = jit.GONE:format(path) end
   self.images[key] = image
   return image
 end
@@ -100,6 +118,8 @@ function Resolver:problems()
   for names in pairs(self.asked) do
     table.move(names.problems, 1, #names.problems, #list + 1, list)
   end
+  table.move(self.gone, 1, #self.gone, #list + 1, list)
+  if self.kernel_nameless then list[#list + 1] = kernel.why_nameless() end
   table.sort(list)
   return list
 end
@@ -107,8 +127,9 @@ end
 --- The function of the kernel that an address is in.
 -- @tparam integer address
 -- @treturn table as of `user`
-function Resolver.kernel(address)
+function Resolver:kernel(address)
   local name, start, module = kernel.resolve(address)
+  self.kernel_nameless = self.kernel_nameless or name == nil
   local found <const> = frame("kernel", name or resolve.NOT_FOUND, address,
     start and address - start, module or "")
   found.start = start
@@ -118,7 +139,7 @@ end
 --- Makes a resolver, which keeps the files that it has read.
 -- @treturn Resolver
 function resolve.new()
-  return setmetatable({ images = {}, asked = {} }, Resolver)
+  return setmetatable({ images = {}, asked = {}, gone = {}, began = os.time() }, Resolver)
 end
 
 return resolve

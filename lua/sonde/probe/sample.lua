@@ -8,6 +8,8 @@ local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
 local jit <const> = require "sonde.probe.jit"
+local kernel_functions <const> = require "sonde.probe.kernel"
+local limits <const> = require "sonde.probe.limits"
 local places <const> = require "sonde.probe.places"
 local processes <const> = require "sonde.probe.processes"
 local proc <const> = require "sonde.process.proc"
@@ -85,21 +87,26 @@ local Sampling <const> = {}
 Sampling.__index = Sampling
 Sampling.__name = "sonde.sampling"
 
-local function paranoia()
-  local text <const> = core.read_file "/proc/sys/kernel/perf_event_paranoid"
-  return text and math.tointeger(tonumber(text))
-end
-
 local HINT <const> = "sudo sysctl kernel.perf_event_paranoid=1, or as root, or CAP_PERFMON"
 
-local function refused(subject, message, code, hint)
-  local level <const> = paranoia()
-  if code == "permission" then
-    return nil, ("cannot sample %s: %s (kernel.perf_event_paranoid is %s)"):format(subject, message,
-      level or "unknown"), code, HINT
+-- Whoever may not look at a process may not sample it, whatever the level is.
+local function not_allowed(subject, pid, message)
+  local owner, hint = nil, nil
+  if pid then owner, hint = limits.stranger(pid) end
+  if owner then
+    return nil, ("cannot sample %s %s: %s"):format(subject, owner, message), "permission", hint
+  elseif limits.lockdown() or limits.is_root() then
+    return limits.refused("the kernel does not let us sample " .. subject, message, "CAP_PERFMON")
   end
-  if code == "unavailable" and level == nil then
-    return nil, ("cannot sample %s: this kernel has no perf events"):format(subject), code
+  return nil, ("cannot sample %s: %s (kernel.perf_event_paranoid is %s)"):format(subject, message,
+    limits.paranoid() or "unknown"), "permission", HINT
+end
+
+local function refused(subject, pid, message, code, hint)
+  if code == "permission" then return not_allowed(subject, pid, message) end
+  if code == "unavailable" and (limits.paranoid() == nil or message:find "not implemented") then
+    return nil, ("cannot sample %s: this kernel has no perf events, or a container's filter of"
+      .. " system calls (seccomp) hides them"):format(subject), code, "outside of the container"
   end
   return nil, ("cannot sample %s: %s"):format(subject, message), code, hint
 end
@@ -241,7 +248,7 @@ function sample.open(opts)
     if stat == nil then return nil, message, code, "sonde ps --all" end
   end
   local sampler, kernel, reason, try = open_sampler(native, opts)
-  if sampler == nil then return refused(subject, kernel, reason, try) end
+  if sampler == nil then return refused(subject, opts.pid, kernel, reason, try) end
   local self <const> = setmetatable({
     sampler = sampler, pid = opts.pid, name = stat and stat.name or "system",
     start_time = stat and stat.start_time, duration = opts.duration, has_kernel = kernel,
@@ -254,7 +261,7 @@ function sample.open(opts)
   local started <const>, why, which = begin(self, opts)
   if started then return self end
   self:close()
-  return refused(subject, why, which)
+  return refused(subject, opts.pid, why, which)
 end
 
 --- Makes `Sampling:run` end.
@@ -362,10 +369,14 @@ function Sampling:profile()
   for _, names in pairs(compiled) do
     table.move(names.problems, 1, #names.problems, #missing + 1, missing)
   end
-  table.sort(missing)
   require "sonde.profile"
   local profile <const> = assert(core.pprof_decode(self.sampler:profile(), { limit = 0 }))
   profile:set_info { time_ns = self.time_ns, duration_ns = self.elapsed_ns }
+  for _, path in ipairs(self.sampler:gone()) do missing[#missing + 1] = jit.GONE:format(path) end
+  if self.sampler:counts().kernel_nameless > 0 then
+    missing[#missing + 1] = kernel_functions.why_nameless()
+  end
+  table.sort(missing)
   return profile, missing
 end
 

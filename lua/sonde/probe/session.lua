@@ -2,6 +2,7 @@
 -- and `stop` gives the report.
 -- @module sonde.probe.session
 local attach <const> = require "sonde.probe.attach"
+local limits <const> = require "sonde.probe.limits"
 local loop <const> = require "sonde.base.loop"
 local places <const> = require "sonde.probe.places"
 local request <const> = require "sonde.probe.request"
@@ -30,22 +31,17 @@ local function has(list, what)
   return false
 end
 
-local function lockdown()
-  local file <const> = io.open("/sys/kernel/security/lockdown")
-  if file == nil then return "" end
-  local text <const> = file:read("a")
-  file:close()
-  local mode <const> = text:match("%[(%w+)%]")
-  return mode and mode ~= "none" and (" (the kernel is locked down: %s)"):format(mode) or ""
-end
+local NEEDED <const> = "CAP_BPF and CAP_PERFMON"
+local ENOSYS <const> = 38
 
 -- The kernel refused the first thing that we asked for.
 local function refused(message, code, number)
   if code == "permission" then
-    return nil, ("the kernel does not let us use BPF%s: %s"):format(lockdown(), message), code,
-      "run as root, or with CAP_BPF and CAP_PERFMON"
-  elseif number == 38 then
-    return nil, "this kernel has no BPF (CONFIG_BPF_SYSCALL): probes need it", "unavailable"
+    return limits.refused("the kernel does not let us use BPF", message, NEEDED)
+  elseif number == ENOSYS then
+    return nil, "this kernel has no BPF (CONFIG_BPF_SYSCALL), or a container's filter of system"
+      .. " calls (seccomp) hides it: probes need it", "unavailable",
+      "outside of the container; samples need no BPF: sonde record -p PID --native"
   end
   return nil, "cannot start probes: " .. message, code
 end
@@ -87,10 +83,11 @@ end
 -- Nothing could be attached: the first reason stands for all.
 local function nothing_attached(attached)
   local first <const> = attached.failed[1]
-  local code <const> = (first.errno == 1 or first.errno == 13) and "permission" or "unavailable"
-  return nil, ("no probe could be attached; %s: %s%s"):format(first.func.name, first.message,
-    code == "permission" and lockdown() or ""), code,
-    code == "permission" and "run as root" or nil
+  local what <const> = "no probe could be attached; " .. first.func.name
+  if first.errno == 1 or first.errno == 13 then
+    return limits.refused(what, first.message, NEEDED)
+  end
+  return nil, what .. ": " .. first.message, "unavailable"
 end
 
 local function entries_attached(functions, attached)
@@ -239,7 +236,7 @@ end
 -- @tparam integer address
 -- @treturn table as of `resolve_user`
 function Probe:resolve_kernel(address)
-  return self.resolver.kernel(address)
+  return self.resolver:kernel(address)
 end
 
 --- Takes the probes back and says what they counted. Later calls give the same.

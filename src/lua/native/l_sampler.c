@@ -289,6 +289,23 @@ static int sampler_maps(lua_State *L) {
   return 1;
 }
 
+/***
+Files of which code was sampled and that are not there any more.
+@function sampler:gone
+@treturn {string,...} paths, of what was replaced or deleted
+*/
+static int sampler_gone(lua_State *L) {
+  const struct spaces *s = &check(L)->spaces;
+  uint64_t n = 0;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < s->n_modules; i++) {
+    if (!s->modules[i].is_gone) continue;
+    lua_pushstring(L, s->modules[i].path);
+    aux_seti(L, -2, ++n);
+  }
+  return 1;
+}
+
 /* The string of an argument that may be left out; UINT32_MAX: no memory. */
 static uint32_t text_of(lua_State *L, struct sampler *s, int arg) {
   size_t len;
@@ -368,6 +385,7 @@ static const luaL_Reg methods[] = {
   {"counts", sampler_count},
   {"code", sampler_code},
   {"maps", sampler_maps},
+  {"gone", sampler_gone},
   {"name", sampler_name},
   {"profile", sampler_write},
   {"close", sampler_gc},
