@@ -462,6 +462,7 @@ build = {
     ["sonde.probe"] = "lua/sonde/probe/init.lua",
     ["sonde.probe.jit"] = "lua/sonde/probe/jit.lua",
     ["sonde.probe.kernel"] = "lua/sonde/probe/kernel.lua",
+    ["sonde.probe.limits"] = "lua/sonde/probe/limits.lua",
     ["sonde.probe.open_calls"] = "lua/sonde/probe/open_calls.lua",
     ["sonde.probe.places"] = "lua/sonde/probe/places.lua",
     ["sonde.probe.processes"] = "lua/sonde/probe/processes.lua",
