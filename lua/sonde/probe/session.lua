@@ -245,6 +245,8 @@ function Probe:stop()
   if self.report then return self.report end
   self.run:disable()
   self.duration_ns = math.floor(loop.now() - self.began)
+  -- A probe's trap is there until it is detached, also in what we call ourselves.
+  self.run:detach()
   self:look()
   self.report = require("sonde.probe.report").of(self)
   self.run:close()
