@@ -82,7 +82,7 @@ describe("a process", function()
     open:poll(10 * SECOND + 1000, { cpu_ns = 0 })
     assert.is_nil(seen.cpu)   -- the clock of processes is too coarse for so short a time
     assert.is_number(seen.memory)
-    open.figures[1].next = 0
+    open.groups[1].next = 0
     open:poll(10 * SECOND + SECOND // 2, { cpu_ns = SECOND // 4 })
     assert.equal(50.0, seen.cpu)
   end)

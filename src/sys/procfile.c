@@ -6,9 +6,25 @@
 #include <stdint.h>
 #include <unistd.h>
 
-ssize_t procfile_read(const char *path, void *data, size_t size) {
+static int open_file(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return -errno;
+  return fd < 0 ? -errno : fd;
+}
+
+ssize_t procfile_read_line(const char *path, void *data, size_t size) {
+  int fd = open_file(path);
+  if (fd < 0) return fd;
+  ssize_t n;
+  do n = read(fd, data, size);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) n = -errno;
+  close(fd);
+  return n;
+}
+
+ssize_t procfile_read(const char *path, void *data, size_t size) {
+  int fd = open_file(path);
+  if (fd < 0) return fd;
   size_t got = 0;
   while (got < size) {
     ssize_t n = read(fd, (uint8_t *)data + got, size - got);

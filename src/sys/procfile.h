@@ -14,4 +14,10 @@
 */
 ssize_t procfile_read(const char *path, void *data, size_t size);
 
+/*
+** The same of a file that the kernel gives whole in the first read, as it does
+** those of one line: nobody asks whether there is more.
+*/
+ssize_t procfile_read_line(const char *path, void *data, size_t size);
+
 #endif

@@ -46,8 +46,8 @@ end
 
 -- Calls a part of a policy: it may be its writer's function, or a pattern that
 -- takes too long on a text that somebody else wrote.
-local function guarded(self, policy, fn, ...)
-  local done <const>, first <const>, second <const> = errors.pcall(fn, ...)
+local function guarded(self, policy, fn, a, b, c, d)
+  local done <const>, first <const>, second <const> = errors.pcall(fn, a, b, c, d)
   if done then return first, second end
   if errors.is_failure(first) then return self.fails(policy, first.message) end
   self.fails(policy, tostring(first))
@@ -150,11 +150,11 @@ local function conclude(self, target, rule, time, outcome, why)
 end
 
 -- A policy that failed is stopped, and no other.
-local function step(self, target, rule, time, method, ...)
+local function step(self, target, rule, time, method, value, channel)
   if rule.policy.stopped then return end
   local instance <const> = rule.instance
   local outcome <const>, why <const> = guarded(self, rule.policy, instance[method], instance, time,
-    ...)
+    value, channel)
   if outcome then conclude(self, target, rule, time, outcome, why) end
 end
 

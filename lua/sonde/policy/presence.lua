@@ -35,28 +35,40 @@ end
 
 local FACTS <const> = { "name", "command_line", "runtime" }
 
-local function is_same(a, b)
+-- What nobody has asked for has decided nothing.
+local function is_same(old, fresh)
   for _, name in ipairs(FACTS) do
-    if a[name] ~= b[name] then return false end
+    local value <const> = facts.known(old, name)
+    if value ~= nil and value ~= fresh[name] then return false end
   end
   return true
 end
 
-local function review(self, known, stat, now)
+local function learn(known, stat, its, now)
+  known.facts, known.threads = its, stat.threads
   known.is_young, known.ask = now - known.since < YOUNG, now + ASK_AGAIN
-  local fresh <const> = facts.of(stat)
-  if fresh == nil or is_same(known.facts, fresh) then return end
-  known.facts = fresh
-  self.heard.changed(known)
+end
+
+-- Most processes stay what they are. A runtime that begins has more threads than
+-- before.
+local function may_be_other(known, stat)
+  local line <const> = facts.known(known.facts, "command_line")
+  return stat.name ~= known.stat.name or stat.threads ~= known.threads
+    or line ~= nil and line ~= table.concat(proc.command_line(stat.pid), " ")
+end
+
+local function review(self, known, stat, now)
+  local old <const> = known.facts
+  local fresh <const> = may_be_other(known, stat) and facts.of(stat) or old
+  learn(known, stat, fresh, now)
+  if not is_same(old, fresh) then self.heard.changed(known) end
 end
 
 local function arrive(self, stat, now)
   local known <const> = { pid = stat.pid, start = stat.start_time, stat = stat }
   if not stat.kernel and stat.state ~= "Z" then
-    known.facts = facts.of(stat)
-    if known.facts == nil then return end   -- it has gone
     known.since = since_of(stat, now)
-    known.is_young, known.ask = now - known.since < YOUNG, now + ASK_AGAIN
+    learn(known, stat, facts.of(stat), now)
   end
   known.round, known.next = self.round, now + REST
   self.processes[stat.pid] = known
@@ -88,11 +100,10 @@ local function look_at(self, pid, now)
   end
   if known == nil then return arrive(self, stat, now) end
   if known.facts and stat.state == "Z" then return end   -- only its parent has not asked
-  local has_changed <const> = stat.name ~= known.stat.name
-  known.stat, known.round, known.next = stat, self.round, now + REST
-  if known.facts and (has_changed or known.is_young and now >= known.ask) then
+  if known.facts and (known.is_young and now >= known.ask or stat.name ~= known.stat.name) then
     review(self, known, stat, now)
   end
+  known.stat, known.round, known.next = stat, self.round, now + REST
 end
 
 --- Takes what was told of processes that have ended.

@@ -140,7 +140,9 @@ local function judge_environment(checked, facts)
 end
 
 local function call_it(checked, facts)
-  local fits <const>, why <const> = checked.call(facts)
+  local whole <const> = {}   -- facts that nobody has asked for yet, too
+  for name, value in pairs(facts) do whole[name] = value end
+  local fits <const>, why <const> = checked.call(whole)
   if fits == true then return true end
   return false, type(why) == "string" and why or "its function does not accept it"
 end

@@ -6,6 +6,7 @@ local artifacts <const> = require "sonde.policy.artifacts"
 local attach <const> = require "sonde.policy.attach"
 local core <const> = require "sonde.c.core"
 local engine <const> = require "sonde.policy.engine"
+local facts <const> = require "sonde.policy.facts"
 local loop <const> = require "sonde.base.loop"
 local presence <const> = require "sonde.policy.presence"
 local trigger <const> = require "sonde.policy.trigger"
@@ -118,6 +119,7 @@ local function listen(self, known)
   local wanted <const>, policies <const> = self.engine:wants(known.key)
   known.is_watched = #policies > 0
   if not known.is_watched then return end
+  facts.complete(known.facts)
   known.feed = feeder(self, known)
   known.attachment = attach.new(known.facts, wanted, known.feed, {
     policies = policies, interval = self.interval,

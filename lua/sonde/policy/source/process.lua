@@ -52,50 +52,68 @@ function process.offers(wanted)
   return false
 end
 
+-- Figures that are asked for equally often are due together.
+local function group_of(groups, every)
+  for _, group in ipairs(groups) do
+    if group.asked == every then return group end
+  end
+  -- Rounds are not quite on time.
+  groups[#groups + 1] = { asked = every, every = every - every // 10, next = 0 }
+  return groups[#groups]
+end
+
 --- Opens it for a target.
 -- @tparam table facts `pid start`
--- @tparam table wanted set of names
+-- @tparam table wanted how often, by name: nanoseconds
 -- @tparam function feed called with a name and its value
 -- @tparam ?table opts `since`: when the process began, if it came a moment ago
 -- @treturn table
 function process.open(facts, wanted, feed, opts)
-  local figures, last = {}, {}
+  local groups, last = {}, {}
   for _, name in ipairs(process.METRICS) do
     if wanted[name] then
-      local every <const> = math.type(wanted[name]) and wanted[name] or 0
-      -- Rounds are not quite on time.
-      figures[#figures + 1] = { name = name, figure = FIGURES[name], next = 0,
-        every = every - every // 10 }
+      local group <const> = group_of(groups, math.type(wanted[name]) and wanted[name] or 0)
+      group[#group + 1] = { name = name, figure = FIGURES[name] }
       -- All that grows was nothing when it began.
       if opts and opts.since then last[name] = { value = 0, at = opts.since } end
     end
   end
-  return setmetatable({ facts = facts, figures = figures, feed = feed, last = last }, Source)
+  return setmetatable({ pid = facts.pid, groups = groups, feed = feed, last = last }, Source)
 end
 
 local function growth(self, name, value, now)
   local last <const> = self.last[name]
-  if last and now - last.at < LEAST_TIME then return nil end
-  self.last[name] = { value = value, at = now }
-  if last == nil then return nil end
-  return (value - last.value) / ((now - last.at) / SECOND)
+  if last == nil then
+    self.last[name] = { value = value, at = now }
+    return nil
+  end
+  local time <const> = now - last.at
+  if time < LEAST_TIME then return nil end
+  local grown <const> = (value - last.value) / (time / SECOND)
+  last.value, last.at = value, now
+  return grown
 end
 
---- Reads the figures.
+local function tell(self, one, read, now)
+  local figure <const> = one.figure
+  local from <const> = figure.read
+  if read[from] == nil then read[from] = READ[from](self.pid) or false end
+  local value = read[from]
+  if value and figure.field then value = value[figure.field] end
+  if value and figure.grows then value = growth(self, one.name, value, now) end
+  if value then self.feed(one.name, figure.scale and value * figure.scale or value) end
+end
+
+--- Reads the figures that are due.
 -- @tparam integer now nanoseconds
 -- @tparam ?table stat of `proc.stat`, when it was read just now
 function Source:poll(now, stat)
-  local read <const> = { stat = stat }
-  for _, one in ipairs(self.figures) do
-    if now >= one.next then
-      one.next = now + one.every
-      local figure <const> = one.figure
-      local from <const> = figure.read
-      if read[from] == nil then read[from] = READ[from](self.facts.pid) or false end
-      local value = read[from]
-      if value and figure.field then value = value[figure.field] end
-      if value and figure.grows then value = growth(self, one.name, value, now) end
-      if value then self.feed(one.name, figure.scale and value * figure.scale or value) end
+  local read
+  for _, group in ipairs(self.groups) do
+    if now >= group.next then
+      group.next = now + group.every
+      read = read or { stat = stat }
+      for _, one in ipairs(group) do tell(self, one, read, now) end
     end
   end
 end
