@@ -1,5 +1,6 @@
 -- What the shell has beside the inputs: running processes, stores, policies, the
 -- verbs, and saved sessions.
+local complete <const> = require "sonde.shell.complete"
 local dotnet <const> = require "spec.support.dotnet"
 local helper <const> = require "spec.support.helper"
 local new_shell <const> = require("spec.support.shells").new
@@ -25,6 +26,15 @@ describe("a running process in the shell", function()
       shell.ask(("t = target(targets():where{ pid = %d }[1])"):format(process.pid))
       assert.equal(("target: process %d (target-idle)\n"):format(process.pid), (shell.ask "t"))
       assert.matches("^10%.0%.", (shell.ask "t:info().version"))
+      local function completed(line) return (complete.find(shell, line, 1, #line)) end
+      assert.same({ "t:record" }, completed "t:rec")
+      assert.same({ "t:environment" }, completed "t:envi")
+      local some <const> = tostring(process.pid):sub(1, -2)
+      for _, start in ipairs { "target(", "sonde counters ", "sonde record -p " } do
+        local found <const> = table.concat(completed(start .. some), "\n") .. "\n"
+        assert(found:find(start .. process.pid .. "\n", 1, true), found)
+      end
+      assert.same({ 'target "target-idle' }, completed 'target "target-id')
       assert.matches("^dump of process %d+ %(target%-idle%): %d+ threads\n$",
         (shell.ask "t:dump()"))
       assert.matches("^ *samples", (shell.ask 'it.threads:select("thread_id", "samples")'))

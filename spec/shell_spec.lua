@@ -345,6 +345,38 @@ describe("completion", function()
     end
   end)
 
+  it("knows fields and methods of rows", function()
+    local rows_shell <const> = shell
+    rows_shell.ask "threads"
+    assert.same({ "it:where{ managed" }, completed "it:where{ ma")
+    assert.same({ "it:where{ id = 5, wall_ns" }, completed "it:where{ id = 5, wal")
+    assert.same({ 'it:sort "-wall_ns' }, completed 'it:sort "-wa')
+    assert.same({ 'it:where{ id = 5 }:select("events' }, completed 'it:where{ id = 5 }:select("ev')
+    assert.same({ "it:where{ id = 5 }:sort" }, completed "it:where{ id = 5 }:so")
+    assert.same({ "it:sort" }, completed "it:so")
+    assert.same({ "it[1].samples" }, completed "it[1].sa")
+  end)
+
+  it("knows files, processes, policies and verbs", function()
+    helper.in_directory(function(directory)
+      helper.write(directory .. "/one.nettrace", "")
+      assert(os.execute("mkdir " .. directory .. "/one.d"))
+      local both <const> = { directory .. "/one.d/", directory .. "/one.nettrace" }
+      for _, start in ipairs { "write ", "save ", "replay ", "top5 > ", 'sonde.open "', "store '",
+        'use sonde.open "', "sonde top " } do
+        local want = {}
+        for i, path in ipairs(both) do want[i] = start .. path end
+        assert.same(want, completed(start .. directory .. "/on"))
+      end
+    end)
+    assert.same({ 'policy "cpu_spike' }, completed 'policy "cpu_sp')
+    assert.same({ "sonde policy" }, completed "sonde poli")
+    assert.same({ "sonde policy explain" }, completed "sonde policy exp")
+    assert.same({ "sonde policy explain cpu_spike" }, completed "sonde policy explain cpu_s")
+    assert.same({ "sonde counters Api --interval" }, completed "sonde counters Api --interv")
+    assert.same({ "sonde top --by function" }, completed "sonde top --by func")
+  end)
+
   it("knows the options of a report", function()
     assert.same({ "top -cum" }, completed "top -c")
     assert.same({ "top -by=module" }, completed "top -by=mo")
@@ -372,10 +404,33 @@ describe("help", function()
     for _, topic in ipairs { "lua", "patterns", "profile", "diff", "sonde", "use", "o" } do
       assert.equal(0, select(2, shell.ask("help " .. topic)))
     end
+    assert.matches("^rows: its methods\n.*:where +The rows that fit", (shell.ask "help it"))
+    assert.matches("^it:sort\nThe rows in another order", (shell.ask "help it:sort"))
+    shell.ask "mine_too = profile:focus 'Alpha'"
+    assert.matches("^mine_too:focus\n", (shell.ask "help mine_too:focus"))
+    assert.matches("^targets\nThe processes that can be", (shell.ask "help targets"))
+    assert.matches("^store\nA store of captures.*:trend ", (shell.ask "help store"))
+    assert.matches("^sonde VERB: .*\nsonde: its functions\n.*%.open ", (shell.ask "help sonde"))
+    assert.equal((helper.sonde("record", "--help")), (shell.ask "help record"))
+    assert.matches("^profile:types\nThe sample types", (shell.ask "help profile:types"))
     local _, status, err = shell.ask "help peak"
     assert.equal(2, status)
     assert.equal("sonde: no help for 'peak'\ntry: help peek\n", err)
   end)
+end)
+
+it("the reference knows the methods of everything", function()
+  local reference <const> = require "sonde.shell.reference"
+  for _, name in ipairs(reference.names()) do
+    local page <const> = reference.page(name)
+    local _, n = page:gsub("\n   [:.]%a[%w_]* +%S", "")
+    assert(n >= 3 or not page:find(": its ", 1, true), page)
+  end
+  for name, method in pairs(getmetatable(sonde.doctor()).__index) do
+    if type(method) == "function" and name:sub(1, 2) ~= "__" then
+      assert(reference.method("rows", name, "it"), name)
+    end
+  end
 end)
 
 it("shows no name that a terminal would obey", function()

@@ -282,6 +282,10 @@ describe("a terminal with lua-readline", function()
       terminal:say("pee\tBurn.Alph\t", "Targets.Cpu.Burn.Alpha\n")
       terminal:expect "| Targets.Cpu.Burn.Alpha(int)\n"
       terminal:expect "wall> "
+      terminal:say("threads", "11\n")
+      terminal:expect "wall> "
+      terminal:say("it:where{ manag\t = '>1000' }:su\t 'events'", "\n23\n")
+      terminal:expect "wall> "
       terminal:say("profile:tot\t(1)", "\n13424\n")
       terminal:say("\16", "\n13424\n")
       assert.equal(0, terminal:finish())

@@ -16,6 +16,55 @@ local profile = {}
 local Profile <const> = core.profile_class
 local core_fold <const> = Profile.fold_recursion
 
+-- What the core gives its profiles, for the reference.
+
+--- The sample types, in their order.
+-- @function Profile:types
+-- @treturn {table,...} each `type unit`
+
+--- What the profile says of itself.
+-- @function Profile:info
+-- @treturn table `time_ns duration_ns period default_type comments drop_frames …`
+
+--- All frames as columns.
+-- @function Profile:frames
+-- @treturn table `n`, and lists `name system_name file line module address location`
+
+--- Iterates over the samples.
+-- @function Profile:samples
+-- @treturn function iterator: frame numbers, innermost first, values, labels, and the
+--   number of the label set
+
+--- The sum of a sample type.
+-- @function Profile:total
+-- @tparam integer|string type its number or its name
+-- @treturn integer
+
+--- Functions and the calls between them.
+-- @function Profile:graph
+-- @tparam ?table opts `type by edges`
+-- @treturn table nodes and edges
+
+--- The tree of calls as columns.
+-- @function Profile:calltree
+-- @tparam ?table opts `type min by inverted`
+-- @treturn table
+
+--- The sets of labels that samples have.
+-- @function Profile:label_sets
+-- @treturn {table,...}
+
+--- The binaries and libraries.
+-- @function Profile:mappings
+-- @treturn {table,...}
+
+--- The bytes of a file of pprof's format.
+-- @function Profile:encode
+-- @tparam ?table opts `gzip`
+-- @treturn ?string
+-- @treturn ?string message
+-- @treturn ?string code
+
 -- What is known of a profile beside its samples: the view it shows, the
 -- filters it went through and the totals it had before them. Kept here since
 -- it is for people and no part of the model.

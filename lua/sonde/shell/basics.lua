@@ -142,7 +142,7 @@ words.add("use", {
 })
 
 words.add("write", {
-  usage = "write FILE", summary = "the profile, in the format that the name says",
+  usage = "write FILE", takes = "files", summary = "the profile, in the format that the name says",
   help = { "write flame.svg   write api.pb.gz   write api.folded",
     "NAME > FILE writes any report: top50 -cum > top.txt" },
   run = function(shell, rest, line)
@@ -154,7 +154,8 @@ words.add("write", {
 })
 
 words.add("save", {
-  usage = "save [FILE]", summary = "the session as a Lua script that gives the same answers",
+  usage = "save [FILE]", takes = "files",
+  summary = "the session as a Lua script that gives the same answers",
   help = { "Without FILE the script is shown. Run it with lua5.4 or sonde shell --script FILE;",
     "an argument takes the place of the recording: lua5.4 FILE other.nettrace" },
   run = function(shell, rest)

@@ -96,7 +96,8 @@ end
 local function fields_of(value, is_call)
   local found = {}
   local meta <const> = getmetatable(value)
-  local class <const> = type(meta) == "table" and meta.__index or nil
+  local class = type(meta) == "table" and meta.__index or nil
+  if type(class) == "function" then class = meta.__members and meta.__members(value) end
   if not is_call then add_keys(found, value) end
   add_keys(found, class)
   local names = {}
@@ -213,21 +214,36 @@ local function help_topics(prefix)
   return sorted_once(starting_with(names, prefix))
 end
 
-local function word_argument(shell, word, token)
-  if word.takes == "words" then
-    return members(shell, token) or help_topics(token)
-  end
-  return word.takes == "names" and lua(shell, token) or {}
-end
+-- What is wanted of rows, or of a call that is given a file or a process.
+local OUTSIDE <const> = { "fields", "methods", "record" }
 
 -- Inside a quoted text, the functions; elsewhere, names.
 local function lua_at(shell, before)
+  local candidates_of <const> = require "sonde.shell.candidates"
+  for _, name in ipairs(OUTSIDE) do
+    local part <const>, found <const> = candidates_of[name](shell.session.env, before)
+    if part then return part, found end
+  end
+  local part <const>, found <const> = candidates_of.of_call(before)
+  if part then return part, found end
   local quoted <const> = before:match("[\"']([^\"']*)$")
   local _, n = before:gsub("[\"']", "")
   if quoted and n % 2 == 1 then return quoted, functions(shell, quoted) end
   local path <const> = before:match("[%w_.:]*$")
   if path == "" then return path, {} end
   return path, lua(shell, path)
+end
+
+-- The token of a word's argument, and all that it may become.
+local function word_argument(shell, word, rest)
+  local token <const> = rest:match("%S*$") or ""
+  if word.takes == "files" then
+    return rest, require("sonde.shell.candidates").files(rest)
+  end
+  if word.takes == "verbs" then return require("sonde.shell.candidates").verb(rest) end
+  if word.takes == "words" then return token, members(shell, token) or help_topics(token) end
+  if word.takes == "names" then return lua_at(shell, rest) end
+  return token, {}
 end
 
 -- The token before the cursor, and all that it may become.
@@ -239,10 +255,14 @@ local function candidates(shell, before)
   if first then return first, first_words(shell, first) end
   local word, rest = before:match("^%s*([%a_]+)%d*%s+(.*)$")
   local token <const> = rest and (rest:match("%S*$") or "")
+  local path <const> = rest and rest:match("^[^\"']*>%s*(%S*)$")
+  if word and path and words.report(word) then
+    return path, require("sonde.shell.candidates").files(path)
+  end
   if word and words.report(word) then
     return token, report_argument(shell, words.report(word), token)
   end
-  if word and words.get(word) then return token, word_argument(shell, words.get(word), token) end
+  if word and words.get(word) then return word_argument(shell, words.get(word), rest) end
   return lua_at(shell, before)
 end
 

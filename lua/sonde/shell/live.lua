@@ -25,6 +25,17 @@ function Live:__index(name)
   end
 end
 
+Live.__name = "sonde.live"
+
+-- For completion: what the target has, and the verbs.
+function Live.__members(self)
+  local all = {}
+  for _, class in ipairs { getmetatable(self.target).__index, Live } do
+    for name, value in pairs(class) do all[name] = value end
+  end
+  return all
+end
+
 function Live:__tostring()
   return tostring(self.target)
 end

@@ -4,37 +4,13 @@
 -- @module sonde.shell.manual
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
+local reference <const> = require "sonde.shell.reference"
 local reports <const> = require "sonde.report"
 local settings <const> = require "sonde.shell.settings"
 local text <const> = require "sonde.base.text"
 local words <const> = require "sonde.shell.words"
 
 local manual = {}
-
--- The classes that users meet: their names in the text of their modules.
-local CLASSES <const> = {
-  profile = { "sonde.profile", "Profile" },
-  trace = { "sonde.dotnet.questions sonde.dotnet.trace", "Trace" },
-  diff = { "sonde.diff", "Diff" },
-  sonde = { "sonde", "sonde" },
-}
-CLASSES.whole, CLASSES.before, CLASSES.after = CLASSES.profile, CLASSES.profile, CLASSES.profile
-
--- Methods of C have no text here.
-local C_METHODS <const> = {
-  profile = {
-    { "types", "the sample types: { type, unit }" },
-    { "info", "time_ns, duration_ns, period, default_type, comments, …" },
-    { "frames", "columns over all frames: n name system_name file line module address location" },
-    { "samples", "iterates over stack (frame numbers, innermost first), values, labels" },
-    { "total", "the sum of a sample type (index or name)" },
-    { "graph", "nodes and edges: { type, by, edges }" },
-    { "calltree", "the tree of calls as columns: { type, min, by, inverted }" },
-    { "label_sets", "the sets of labels" },
-    { "mappings", "binaries and libraries" },
-    { "encode", "the bytes of a pprof file: { gzip }" },
-  },
-}
 
 local TOPICS <const> = {
   lua = [[
@@ -46,18 +22,22 @@ records prints as a table.
    whole          the same before filters
    before, after  with two inputs: the profile of each; diff is their difference
    inputs         what was opened
-   _, __          the last value, and the one before it
+   it (or _), __  the last value, and the one before it
    sonde          the module: sonde.open, sonde.diff, …
+   target, targets, store, policy, policies
+                  running processes, stores of captures, policies
 
    profile:focus("Json"):top{ n = 5 }
    for _, row in ipairs(_) do print(row.name, row.flat) end
-   trace:gcs()
+   trace:gcs():where{ pause_ns = ">10ms" }:sort "-pause_ns"
+   it:sum "pause_ns"
    diff:write "diff.svg"
 
 = EXPRESSION is always Lua, should a word have the same name. A variable of
 yours that is called like a word comes first when it stands alone.
 
-help profile, help trace, help diff list methods; help profile:top tells one.]],
+help profile, trace, diff, rows, target, store, policy list methods; help profile:top
+tells one, and help it those of the last value.]],
   patterns = [[
 Patterns are regular expressions (PCRE2) that match a function's name, its
 file or its module: focus=^System\.Text, ignore=(?i)json, top Json -Async.
@@ -165,86 +145,6 @@ local function of_setting(shell, option)
   return table.concat(lines, "\n")
 end
 
-local function text_of(modules)
-  local texts = {}
-  for module in modules:gmatch("%S+") do
-    local path <const> = package.searchpath(module, package.path)
-    local file <const> = path and io.open(path, "r")
-    if file then
-      texts[#texts + 1] = file:read("a")
-      file:close()
-    end
-  end
-  return table.concat(texts, "\n")
-end
-
--- The comments of a class's functions, in the order of its text: each
--- `{ name, lines of its comment }`.
-local function comments_of(modules, class)
-  local found, comment = {}, nil
-  for line in text_of(modules):gmatch("([^\n]*)\n") do
-    local started <const> = line:match("^%-%-%- (.*)$")
-    if started then
-      comment = { started }
-    elseif comment and line:find("^%-%- ") then
-      comment[#comment + 1] = line:sub(4)
-      local name <const> = line:match("^%-%- @function " .. class .. "[:.]([%w_]+)")
-      if name then found[#found + 1] = { name, comment } end
-    else
-      local name <const> = line:match("^function " .. class .. "[:.]([%w_]+)%(")
-      if name and comment and name:sub(1, 1) ~= "_" then found[#found + 1] = { name, comment } end
-      comment = nil
-    end
-  end
-  return found
-end
-
--- The first sentence of a comment.
-local function summary_of(comment)
-  local said = {}
-  for _, line in ipairs(comment) do
-    if line:find("^@") then break end
-    said[#said + 1] = line
-  end
-  return (table.concat(said, " "):match("^(.-)%.%f[%s\0]") or table.concat(said, " "))
-end
-
-local function of_class(name)
-  local modules, class = table.unpack(CLASSES[name])
-  local separator <const> = class == "sonde" and "." or ":"
-  local lines = { ("%s%s"):format(name, separator == ":" and ": its methods" or ": its functions") }
-  for _, entry in ipairs(comments_of(modules, class)) do
-    lines[#lines + 1] = ("   %s%s"):format(pad(separator .. entry[1], 16), summary_of(entry[2]))
-  end
-  for _, row in ipairs(C_METHODS[name] or {}) do
-    lines[#lines + 1] = ("   %s%s"):format(pad(separator .. row[1], 16), row[2])
-  end
-  return table.concat(lines, "\n")
-end
-
--- ldoc's tags in words.
-local function plain(line)
-  line = line:gsub("^@tparam (%S+) (%S+)", "   %2 (%1)"):gsub("^@treturn (%S+)", "   gives %1")
-  return (line:gsub("^@param (%S+)", "   %1"):gsub("^@return", "   gives"))
-end
-
-local function of_method(name, method)
-  local class <const> = CLASSES[name]
-  if class == nil then return nil end
-  for _, entry in ipairs(comments_of(class[1], class[2])) do
-    if entry[1] == method then
-      local lines = { ("%s%s%s"):format(name, class[2] == "sonde" and "." or ":", method) }
-      for _, line in ipairs(entry[2]) do
-        if not line:find("^@function") then lines[#lines + 1] = plain(line) end
-      end
-      return table.concat(lines, "\n")
-    end
-  end
-  for _, row in ipairs(C_METHODS[name] or {}) do
-    if row[1] == method then return ("%s:%s\n%s"):format(name, row[1], row[2]) end
-  end
-end
-
 local function not_known(topic)
   local names <const> = words.names()
   for _, list in ipairs { settings.names(), manual.topics() } do
@@ -257,11 +157,41 @@ end
 --- What help exists of beside words and settings.
 -- @treturn {string,...}
 function manual.topics()
-  local names = {}
+  local names <const> = reference.names()
   for name in pairs(TOPICS) do names[#names + 1] = name end
-  for name in pairs(CLASSES) do names[#names + 1] = name end
   table.sort(names)
   return names
+end
+
+-- A verb of the command has its own help.
+local function of_verb(name)
+  local verb <const> = require("sonde.cli").verb(name)
+  if verb == nil then return nil end
+  local out <const> = require("sonde.report.sink").collector()
+  verb.start({ "--help" }, { out = out })
+  return (out:text():gsub("\n$", ""))
+end
+
+-- A word and what Lua has of the same name.
+local function of_word_and_more(name, page)
+  local more <const> = reference.page(name)
+  return more and page .. "\n\n" .. more or page
+end
+
+-- What the name of a value stands for: `it`, or a variable of the user's.
+local function class_of(shell, name)
+  if reference.has(name) then return name end
+  return reference.of_value(rawget(shell.session.env, name)) or name == "it" and "rows"
+end
+
+local function of_lua(shell, topic)
+  local name <const>, method <const> = topic:match "^([%a_][%w_]*)[:.]([%w_]+)%(?%)?$"
+  if name then
+    local class <const> = class_of(shell, name)
+    return class and reference.method(class, method, name)
+  end
+  local class <const> = class_of(shell, topic)
+  return class and reference.page(class)
 end
 
 --- A page of help.
@@ -273,15 +203,13 @@ function manual.page(shell, topic)
   if TOPICS[topic] then return TOPICS[topic] end
   local stem <const> = topic:match("^([%a_]+)%d+$") or topic
   local report <const> = words.report(topic) or words.report(stem)
-  if report and not (CLASSES[topic] and not shell.session.used.is_trace) then
+  if report and not (reference.has(topic) and not shell.session.used.is_trace) then
     local page <const> = of_report(report)
-    return topic == "diff" and page .. "\n\n" .. of_class "diff" or page
+    return topic == "diff" and of_word_and_more(topic, page) or page
   end
-  if words.get(topic) then return of_word(words.get(topic)) end
+  if words.get(topic) then return of_word_and_more(topic, of_word(words.get(topic))) end
   if settings.get(topic) then return of_setting(shell, settings.get(topic)) end
-  if CLASSES[topic] then return of_class(topic) end
-  local name, method = topic:match("^([%a_]+)[:.]([%w_]+)%(?%)?$")
-  return name and of_method(name, method) or not_known(topic)
+  return of_lua(shell, topic) or of_verb(topic) or not_known(topic)
 end
 
 return manual

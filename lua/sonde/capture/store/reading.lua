@@ -414,6 +414,7 @@ function Reading:tally(q, by)
 end
 
 --- The captures in the store.
+-- @function Store:captures
 -- @treturn Rows `id root_pid root_key host service started_at ended_at kinds
 --   params checkpoints records first last`
 function Reading:captures()
