@@ -116,6 +116,9 @@ static int put_label(struct sample_reader *r, const uint64_t *v) {
           ? decode_string(d, v[4], "label.num_unit", &label.num_unit) != 0
           : decode_string(d, v[2], "label.str", &label.str) != 0)
     return -1;
+  /* Nor when a damaged text was all that there was of it. */
+  uint64_t text = label.is_num ? v[4] : v[2];
+  if (text >= d->n_strings && label.num == 0) return 0;
   if (budget_grow(&d->budget, (void **)&r->labels, &r->labels_cap,
                   sizeof *r->labels, (uint64_t)r->n_labels + 1) != 0)
     return decode_no_memory(d);
