@@ -20,12 +20,26 @@ local function all_profiles()
   return list
 end
 
+-- A label that is an empty text is no label once it was written, as in the reference.
+local function has_empty_label(profile)
+  for _, labels in ipairs(profile:label_rows()) do
+    for _, label in ipairs(labels) do
+      if label.value == "" then return true end
+    end
+  end
+  return false
+end
+
 -- What is written of a profile is read strictly, and written as the same.
 local function assert_fixed(profile, where)
   local once <const> = profile:encode { gzip = false }
   local again <const>, message <const> = core.pprof_decode(once)
   assert.truthy(again, ("%s: %s"):format(where, tostring(message)))
-  assert.equal(once, again:encode { gzip = false }, where)
+  if has_empty_label(profile) then
+    assert_fixed(again, where)
+  else
+    assert.equal(once, again:encode { gzip = false }, where)
+  end
   return once
 end
 
