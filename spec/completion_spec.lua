@@ -80,7 +80,7 @@ describe("completion in bash", function()
     helper.in_directory(function(directory)
       helper.write(directory .. "/rc", "PS1='ready> '\n" .. completion())
       local folder <const> = helper.command:match "^(.*)/"
-      local terminal <const> = pty.start(directory, ("PATH=%s:$PATH INPUTRC=/dev/null TERM=dumb"
+      local terminal <close> = pty.start(directory, ("PATH=%s:$PATH INPUTRC=/dev/null TERM=dumb"
         .. " bash --noprofile --rcfile %s/rc -i"):format(folder, directory))
       terminal:expect "ready> "
       terminal:type "sonde conv\t"

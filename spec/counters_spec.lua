@@ -59,7 +59,7 @@ describe("sonde counters", function()
   it("lives on a terminal, marks what is stale, and leaves it as it was", function()
     local process <close> = dotnet.start("idle", "10.0")
     helper.in_directory(function(directory)
-      local terminal <const> = pty.start(directory,
+      local terminal <close> = pty.start(directory,
         ("stty -a >%s/old; %s counters %d; stty -a >%s/new"):format(directory, helper.command,
           process.pid, directory))
       terminal:expect(("target-idle (%d)  every 1s"):format(process.pid))

@@ -147,7 +147,7 @@ end)
 local function in_terminal(how, typed, ...)
   local inputs <const> = { ... }
   helper.in_directory(function(directory)
-    local terminal <const> = pty.start(directory,
+    local terminal <close> = pty.start(directory,
       ("env %s %s"):format(how, command(directory, table.unpack(inputs))))
     terminal:expect "> "
     typed(terminal, directory)
@@ -310,7 +310,7 @@ describe("a terminal with lua-readline", function()
     helper.in_directory(function(directory)
       local start <const> = "stty -a >%s/old; sh -c 'echo $$ >%s/pid; exec env %s %s'; "
         .. "stty -a >%s/new"
-      local terminal <const> = pty.start(directory, start:format(directory, directory, KINDS[1][2],
+      local terminal <close> = pty.start(directory, start:format(directory, directory, KINDS[1][2],
         (command(directory, TRACE):gsub("'", "")), directory))
       terminal:expect "wall> "
       helper.run(("kill $(cat %s/pid)"):format(directory))

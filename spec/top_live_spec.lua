@@ -114,7 +114,7 @@ describe("sonde top of a process", function()
   it("lives on a terminal, heeds keys, and leaves it as it was", function()
     local process <close> = busy("10.0")
     helper.in_directory(function(directory)
-      local terminal <const> = pty.start(directory,
+      local terminal <close> = pty.start(directory,
         ("stty -a >%s/old; %s top -p %d --interval 500ms; stty -a >%s/new"):format(directory,
           helper.command, process.pid, directory))
       terminal:expect "sorted by own, every 500ms"

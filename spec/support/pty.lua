@@ -26,17 +26,24 @@ local function nap()
 end
 
 --- Starts a command in a terminal of 100 columns and 30 lines, in a directory
--- that takes the terminal's record. Skips the running test without `script`.
+-- that takes the terminal's record. Skips the running test without `script`. The
+-- result is to be closed: `local terminal <close> = …`.
 function pty.start(directory, command)
   needs_terminals()
   local fifo <const>, record <const> = directory .. "/keys", directory .. "/screen"
   assert(os.execute("mkfifo " .. helper.quote(fifo)))
   local inner <const> = "stty rows 30 cols 100; " .. command .. "; echo ended $?"
-  assert(os.execute(("TERM=${TERM:-xterm} script -qfc %s %s <%s >/dev/null 2>&1 &"):format(
-    helper.quote(inner), helper.quote(record), helper.quote(fifo))))
+  local pid <const> = helper.run(("TERM=${TERM:-xterm} script -qfc %s %s >/dev/null 2>&1 <>%s & "
+    .. "echo $!"):format(helper.quote(inner), helper.quote(record), helper.quote(fifo)))
   local keys <const> = assert(io.open(fifo, "w"))
   keys:setvbuf "no"
-  return setmetatable({ keys = keys, record = record, at = 1 }, Pty)
+  return setmetatable({ keys = keys, record = record, at = 1, pid = pid:match "%d+" }, Pty)
+end
+
+--- Takes the terminal away, which ends what runs in it, however a test ended.
+function Pty:__close()
+  os.execute(("kill %s 2>/dev/null"):format(self.pid))
+  if io.type(self.keys) == "file" then self.keys:close() end
 end
 
 --- All that the terminal showed, without escape sequences, line breaks of the
