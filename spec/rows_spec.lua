@@ -71,6 +71,10 @@ describe("rows", function()
       assert.matches(case[2], tostring(raised))
     end
     assert.equal(0, #rows.of({}):where { any = "thing" })
+    -- What records happen to be without is no mistake.
+    assert.equal(0, #list:where { provider = "thing" })
+    assert.equal("Json Html Xml", names(list:sort "provider"))
+    assert.same({ "flat", "name" }, rows.columns(list:select("flat", "name"):sort "-name"))
   end)
 
   it("are what traces, profiles and differences give", function()
@@ -78,6 +82,7 @@ describe("rows", function()
     local profile <const> = trace:profile()
     for _, list in ipairs { trace:threads(), trace:methods(), profile:top(), profile:rows "tags",
       profile:calls(), sonde.diff(profile, profile):rows(), sonde.doctor(), sonde.targets(),
+      sonde.events(helper.data "demo.nettrace"):rows(3),
       sonde.report.rows(trace, "trace", "threads", {}, "spec") } do
       assert.is_true(rows.is(list))
     end

@@ -232,10 +232,12 @@ describe("rows in the shell", function()
     assert.matches("^name +flat +cum\nTargets%.Cpu%.Burn%.Alpha%(int%) +5%.42s +5%.42s\n$",
       (shell.ask 'it:where{ name = "Alpha" }'))
     assert.equal("1\n", (shell.ask "#it"))
+    assert.matches("^ *cum +name\n", (shell.ask "it:select('cum', 'name'):sort 'name'"))
     assert.equal((helper.sonde("report", "threads", TRACE)), (shell.ask "threads"))
     assert.matches("^ *id[^\n]*\n23577[^\n]*\n$",
       (shell.ask "it:where{ managed = '>0', wall_ns = '2s..5s' }"))
     shell.ask "profile:types()"
+    assert.matches("^it:where\n", (shell.ask "help it:where"))
     assert.equal("samples\n", (shell.ask "it:where{ unit = 'count' }[1].type"))
     shell.ask "providers"
     assert.equal("no rows\n", (shell.ask "it:where{ count = '<0' }"))

@@ -17,7 +17,8 @@ local Rows <const> = {}
 Rows.__index = Rows
 Rows.__name = "sonde.rows"
 
--- What is known of rows beside their records: `print`, which gives their text.
+-- What is known of rows beside their records: `print`, which gives their text, and
+-- `columns`, the fields that somebody chose, in their order.
 local about <const> = setmetatable({}, { __mode = "k" })
 
 --- Makes rows of a list of records.
@@ -25,7 +26,14 @@ local about <const> = setmetatable({}, { __mode = "k" })
 -- @tparam ?function print gives their text for people, such as a report's
 -- @treturn Rows
 function rows.of(list, print)
-  if print then about[list] = print end
+  if print then about[list] = { print = print } end
+  return setmetatable(list, Rows)
+end
+
+-- Rows made of some records of others.
+local function derived(self, list)
+  local columns <const> = about[self] and about[self].columns
+  if columns then about[list] = { columns = columns } end
   return setmetatable(list, Rows)
 end
 
@@ -40,7 +48,14 @@ end
 -- @tparam Rows list
 -- @treturn ?string nil when they are records and nothing else
 function rows.text(list)
-  return about[list] and about[list]()
+  return about[list] and about[list].print and about[list].print()
+end
+
+--- The fields that were chosen by `select`, in that order.
+-- @tparam Rows list
+-- @treturn ?{string,...} nil when all are of interest
+function rows.columns(list)
+  return about[list] and about[list].columns
 end
 
 local function is_list_of_records(list)
@@ -76,16 +91,16 @@ function rows.fields(list)
   return names
 end
 
--- A field that no record has is a mistake, unless there are no records.
+-- A field that no record has is a mistake when it is nearly one that some have.
+-- Otherwise it is one that these records happen to be without.
 local function check_field(list, name, where)
-  if #list == 0 then return end
   for _, record in ipairs(list) do
     if record[name] ~= nil then return end
   end
-  local names <const> = rows.fields(list)
-  local near <const> = options.suggest(tostring(name), names)
-  error(("no field '%s' in these rows, to '%s' (%s)"):format(text.printable(tostring(name)), where,
-    near and ("did you mean '%s'?"):format(near) or "there are " .. table.concat(names, ", ")), 0)
+  local near <const> = options.suggest(tostring(name), rows.fields(list))
+  if near == nil then return end
+  error(("no field '%s' in these rows, to '%s' (did you mean '%s'?)"):format(
+    text.printable(tostring(name)), where, near), 0)
 end
 
 -- What says of a record whether it fits.
@@ -101,7 +116,7 @@ local function chosen(list, judge, fits)
   for _, record in ipairs(list) do
     if (judge(record) and true or false) == fits then found[#found + 1] = record end
   end
-  return rows.of(found)
+  return derived(list, found)
 end
 
 --- The rows that fit: `rows:where{ name = "Json", pause_ns = ">10ms" }`.
@@ -180,17 +195,17 @@ function Rows:sort(...)
     if result ~= nil then return result end
     return place[a] < place[b]
   end)
-  return rows.of(sorted)
+  return derived(self, sorted)
 end
 
 --- The first rows.
 -- @tparam ?integer n 10 when not given
 -- @treturn Rows
 function Rows:first(n)
-  return rows.of(table.move(self, 1, math.min(n or 10, #self), 1, {}))
+  return derived(self, table.move(self, 1, math.min(n or 10, #self), 1, {}))
 end
 
---- Some of the fields.
+--- Some of the fields, which are shown in this order.
 -- @param ... their names
 -- @treturn Rows
 function Rows:select(...)
@@ -200,6 +215,7 @@ function Rows:select(...)
     list[i] = {}
     for _, name in ipairs(names) do list[i][name] = record[name] end
   end
+  about[list] = { columns = names }
   return rows.of(list)
 end
 

@@ -137,6 +137,19 @@ function Events:__call()
   return self.reader:next()
 end
 
+--- The next events.
+-- @tparam ?integer n at most so many; 100 when not given
+-- @treturn Rows
+function Events:rows(n)
+  local list = {}
+  while #list < (n or 100) do
+    local event <const> = self()
+    if event == nil then break end
+    list[#list + 1] = event
+  end
+  return require("sonde.base.rows").of(list)
+end
+
 --- Passes all lines of JSON on.
 -- @tparam function write is called with some whole lines at a time
 function Events:pass(write)

@@ -22,7 +22,8 @@ records prints as a table.
    whole          the same before filters
    before, after  with two inputs: the profile of each; diff is their difference
    inputs         what was opened
-   it (or _), __  the last value, and the one before it
+   it             the last result that can be asked further
+   _, __          the last value, and the one before it
    sonde          the module: sonde.open, sonde.diff, …
    target, targets, store, policy, policies
                   running processes, stores of captures, policies

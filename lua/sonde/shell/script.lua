@@ -123,7 +123,10 @@ local _, __, it
 local function keep(...)
   show(...)
   if (...) ~= nil then
-    _, __, it = (...), _, (...)
+    _, __ = (...), _
+  end
+  if type(...) == "table" or type(...) == "userdata" then
+    it = (...)
   end
 end]]
 

@@ -380,14 +380,15 @@ local function raise_failure(values, hint)
   errors.raise { message = values[2], code = why, hint = values[4] or hint }
 end
 
---- Keeps a value: `_` and `it` are the last one, `__` is the one before.
+--- Keeps a value: `_` is the last one, `__` the one before, and `it` the last that
+-- can be asked further, which a number and a text cannot.
 -- @param value nil is none
 function Session:keep(value)
   if value == nil then return end
   local env <const> = self.env
   rawset(env, "__", rawget(env, "_"))
   rawset(env, "_", rows.adopt(value))
-  rawset(env, "it", value)
+  if type(value) == "table" or type(value) == "userdata" then rawset(env, "it", value) end
 end
 
 --- Runs Lua and remembers that it did, for `save`.

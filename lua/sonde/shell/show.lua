@@ -53,7 +53,7 @@ end
 local function scalar(value, key)
   if type(value) == "string" then return text.printable(value) end
   if math.type(value) == "integer" and type(key) == "string" then
-    if key == "time_ns" and value > A_YEAR then
+    if value > A_YEAR and key:find("_ns$") then
       return os.date("!%Y-%m-%d %H:%M:%S UTC", value // 1000000000)
     end
     if key:find("_ns$") then return units.duration(value) end
@@ -158,7 +158,8 @@ end
 local function table_lines(list, width)
   local n <const> = math.min(#list, MAX_ROWS)
   local keys, numeric = columns_of(list, n)
-  without_unit(keys)
+  local chosen <const> = records.is(list) and records.columns(list)
+  if chosen then keys = chosen else without_unit(keys) end
   local columns, rows = {}, {}
   for i, key in ipairs(keys) do
     columns[i] = { title = scalar(key), right = numeric[key], expendable = HEXADECIMAL[key] }
