@@ -1,5 +1,6 @@
 -- What native symbols and samples cost: names of 100,000 addresses of a library,
--- and the processor time of unwinding a sample.
+-- the processor time of unwinding a sample, and what is lost at 1 kHz when all
+-- processors are busy.
 -- Usage: lua5.4 bench/native.lua LIBRARY [PID]
 package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
 package.cpath = "build/lua/?.so;" .. package.cpath
@@ -54,5 +55,21 @@ local function sample()
     counts.cut, #bytes, os.clock() - began))
 end
 
+-- Every processor works, so that there are as many samples as there can be.
+local function all_processors()
+  local sampling <const> = assert(require("sonde.probe.sample").open { frequency = 1000,
+    duration = "10s" })
+  local _ <close> = assert(io.popen("for i in $(seq $(nproc)); do timeout 11 sh -c"
+    .. " 'while :; do :; done' & done; wait", "r"))
+  local began <const> = os.clock()
+  sampling:run()
+  local counts <const> = sampling:counts()
+  print(("all processors at 1 kHz for 10 s: %d samples, %d lost, throttled %d times; %.1f %% of a"
+    .. " processor"):format(counts.samples, counts.lost, counts.throttled,
+    (os.clock() - began) * 10))
+  sampling:close()
+end
+
 symbolise()
 if pid then sample() end
+all_processors()

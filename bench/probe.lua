@@ -1,7 +1,8 @@
 --- Measures `sonde probe` against bpftrace in one run: start and stop for 1, 100
--- and 1,000 functions with the memory that takes, and what a hit costs.
+-- and 1,000 functions with the memory that takes, what a hit costs, and how long
+-- 1,000 functions take to be detached.
 --
---    lua5.4 bench/probe.lua build/sonde [RUNS] [starts|hits]
+--    lua5.4 bench/probe.lua build/sonde [RUNS] [starts|hits|detach]
 --
 -- Both trace the same functions of the same program; turns alternate, figures
 -- are medians with the spread of the middle half. bpftrace needs more than a
@@ -114,10 +115,35 @@ local function a_hit(mode)
     us <= they + spread(theirs) and "" or "  SLOWER"))
 end
 
+-- In this process, since the command does other things besides.
+local function detach()
+  package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+  package.cpath = "build/lua/?.so;" .. package.cpath
+  local sonde_probe <const>, loop <const> = require "sonde.probe", require "sonde.base.loop"
+  for _, latency in ipairs { false, true } do
+    local times = {}
+    for turn = 1, runs do
+      local probe <const> = assert(sonde_probe { binary = dir .. "/many", functions = "^many_",
+        latency = latency })
+      local began <const> = loop.now()
+      probe.run:detach()
+      times[turn] = (loop.now() - began) / 1e6
+      probe:close()
+    end
+    print(("detach of 1,000 functions%s: %.1f ms (spread %.1f)"):format(
+      latency and ", and of their returns" or "", quantile(times, 0.5), spread(times)))
+  end
+end
+
+local function asked(name)
+  return part == "all" or part == name
+end
+
 prepare()
-if part ~= "hits" then
+if asked "starts" then
   for _, n in ipairs { 1, 100, 1000 } do start_and_stop(n) end
 end
-if part ~= "starts" then
+if asked "hits" then
   for _, mode in ipairs(MODES) do a_hit(mode) end
 end
+if asked "detach" then detach() end

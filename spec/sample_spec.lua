@@ -135,6 +135,18 @@ describe("sampling", function()
     end)
   end)
 
+  it("a Go program is sampled by the command, too, which could ask it for its profile", function()
+    helper.needs "go"
+    needs_samples()
+    running("burn.go", "go build -o %s %s", function(process, program)
+      local path <const> = program .. ".pb.gz"
+      local _, status, err = helper.sonde("record", "-p", tostring(process.pid), "--native",
+        "--duration", "1s", "-o", path)
+      assert(status == 0, err)
+      assert(share(assert(sonde.open(path)), "main.often") > 20)
+    end)
+  end)
+
   it("a .NET program shows native and managed frames in one stack", function()
     needs_samples()
     local process <close> = dotnet.start("cpu", "10.0", { args = { "100000" }, wait = false })

@@ -193,17 +193,26 @@ function verb.forms()
   return { verb.declaration(), require("sonde.cmd.record_go").declaration() }
 end
 
+-- Who samples by the kernel does not ask the program, in whatever it is written.
+local function is_by_kernel(words)
+  for _, word in ipairs(words) do
+    if word == "--native" or word == "--system" then return true end
+  end
+  return false
+end
+
 --- Runs the verb.
 -- @tparam {string,...} words
 -- @tparam table env
 -- @treturn ?integer exit status
 function verb.start(words, env)
   local own <const>, command <const> = started.split(words, "record")
-  local is_go, go_words = require("sonde.cmd.go").meant(own)
-  if is_go and command == nil then
+  if command or is_by_kernel(own) then return read_and_run(own, env, command) end
+  local is_go <const>, go_words = require("sonde.cmd.go").meant(own)
+  if is_go then
     return require("sonde.cmd.record_go").start(go_words, env)
   end
-  return read_and_run(own, env, command)
+  return read_and_run(own, env)
 end
 
 return verb
