@@ -93,6 +93,14 @@ local function timeout_of(params, state)
   return math.min(params.timeout, math.max(SECOND, state.deadline - loop.now()))
 end
 
+-- A store's file that was moved away is gone on with under its name.
+local function tell_moved(capture, state, env)
+  if capture.store.n_files == state.n_files then return end
+  state.n_files = capture.store.n_files
+  state.show(nil)
+  env:warn(("%s was moved or removed meanwhile: going on in a new one"):format(capture.store.name))
+end
+
 local function mark(capture, plan, state, args, env)
   for _, params in ipairs(plan) do
     if state.over:is_set() then return end
@@ -100,6 +108,7 @@ local function mark(capture, plan, state, args, env)
     for name, value in pairs(params) do given[name] = value end
     given.timeout = timeout_of(params, state)
     local done, message, _, kept = capture:checkpoint(given)
+    tell_moved(capture, state, env)
     if done then
       tell(done, state, args, env)
     else

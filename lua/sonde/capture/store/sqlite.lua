@@ -11,6 +11,7 @@ local intern <const> = require "sonde.capture.store.intern"
 local json <const> = require "sonde.base.json"
 local schema <const> = require "sonde.capture.store.schema"
 local sqlite <const> = require "sonde.c.sqlite"
+local uv <const> = require "sonde.base.uv"
 local waiting <const> = require "sonde.capture.store.waiting"
 
 local module = {}
@@ -71,6 +72,12 @@ local function opened_still(path, opts)
   return opened(path, uri, opts)
 end
 
+-- What tells a file from another one that has its name later.
+local function identity_of(path)
+  local stat <const> = uv.fs_stat(path)
+  return stat and ("%d:%d"):format(stat.dev, stat.ino)
+end
+
 --- Opens a store.
 -- @tparam string path
 -- @tparam table opts of `sonde.capture.store.open`, checked
@@ -87,7 +94,7 @@ function module.open(path, opts)
   end
   if db == nil then return nil, message, code, hint end
   local self <const> = setmetatable({ db = db, path = path, name = path, mode = opts.mode,
-    statements = {}, opts = opts, cache = {} }, Store)
+    statements = {}, opts = opts, cache = {}, identity = identity_of(path) }, Store)
   waiting.prepare(self, opts.buffer)
   return self
 end
@@ -125,9 +132,34 @@ local function value(self, sql, ...)
   return found
 end
 
+-- Somebody moved the file away, or removed it, while it was open. What was
+-- acknowledged is in its log, which bears the old name: it is brought into the file,
+-- wherever that is, before another one is made.
+local function leave_file(self)
+  self.db:exec "PRAGMA wal_checkpoint(TRUNCATE)"
+  if self.intern then self.intern:forget() end
+  self.db:close()
+end
+
+local function go_on_in_new_file(self)
+  leave_file(self)
+  self.statements, self.cache, self.known, self.intern = {}, {}, nil, nil
+  local db <const>, message <const> = opened(self.path, self.path, self.opts)
+  if db == nil then
+    -- It is tried again: false is the identity of no file, and no store without a
+    -- database is open.
+    self.db, self.identity = must(sqlite.open(":memory:", { mode = "create" })), false
+    return nil, message, "unavailable"
+  end
+  self.db = db
+  self.identity, self.n_files = identity_of(self.path), (self.n_files or 1) + 1
+  return true
+end
+
 -- Numbers that were given to texts are good until somebody throws unused ones
 -- away; the generation tells.
 local function begin(self)
+  if identity_of(self.path) ~= self.identity then must(go_on_in_new_file(self)) end
   must(self.db:exec "BEGIN IMMEDIATE")
   local generation <const> = value(self, "SELECT value FROM store WHERE name = 'generation'")
   if self.intern == nil then self.intern = must(intern.new(self.db)) end
@@ -372,8 +404,12 @@ end
 --- Closes the store. What waits to be written is lost, so `flush` comes first.
 function Store:close()
   if self.db == nil then return end
-  if self.intern then self.intern:forget() end
-  self.db:close()
+  if self.mode ~= "read" and identity_of(self.path) ~= self.identity then
+    leave_file(self)
+  else
+    if self.intern then self.intern:forget() end
+    self.db:close()
+  end
   self.db = nil
 end
 
