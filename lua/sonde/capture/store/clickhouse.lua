@@ -50,6 +50,19 @@ local TABLES <const> = {
     own String) ENGINE = MergeTree PARTITION BY day ORDER BY (kind, taken_at, attempt, part)]],
 }
 
+-- Exceptions of the server that may pass: it took too long, has too much to do, no
+-- memory, no room on its disk, too many parts to merge.
+local PASSING <const> = { ["159"] = true, ["202"] = true, ["241"] = true, ["243"] = true,
+  ["252"] = true }
+
+-- What a refusal means: one that may pass is tried again.
+local function code_of(answer)
+  if answer.status == 401 or answer.status == 403 then return "permission" end
+  if answer.status >= 502 and answer.status <= 504
+    or PASSING[answer.body:match "Code: (%d+)"] then return "unavailable" end
+  return "malformed"
+end
+
 --- Asks the server. Raises a failure.
 -- @tparam string sql
 -- @tparam ?string body rows to insert
@@ -61,13 +74,14 @@ function Store:ask(sql, body)
     body = body or sql, timeout = "120s", max_bytes = "2GiB",
   }
   if answer == nil or message then
+    -- A connection that broke is one to a server that went away.
     errors.raise { message = ("%s: %s"):format(self.name, message),
-      code = code == "not_found" and "unavailable" or code }
+      code = (code == "not_found" or code == "truncated") and "unavailable" or code }
   end
   if answer.status ~= 200 then
     local words <const> = answer.body:match("e%.displayText%(%) = (.-)%s*$") or answer.body
     errors.raise { message = ("%s: %s"):format(self.name, words:sub(1, 400)),
-      code = answer.status == 401 and "permission" or "malformed" }
+      code = code_of(answer) }
   end
   return answer.body
 end
