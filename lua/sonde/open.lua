@@ -59,6 +59,34 @@ local function need_no_times(source, opts)
   return source:fail("a profile has no times to cut by (from, to)", "unavailable")
 end
 
+-- Beginnings and parts of warnings that tell of data that is not in the profile, or
+-- not as it was.
+local LOST <const> = { "^lost: ", "were appended to one file", "^line %d+ is skipped: ",
+  "^%d+ more lines are skipped", "do not fit 64 bits" }
+
+-- Of these reports say themselves what they do.
+local SAID_BY_REPORTS <const> = "^default_sample_type "
+
+local function is_loss(warning)
+  for _, pattern in ipairs(LOST) do
+    if warning:find(pattern) then return true end
+  end
+  return false
+end
+
+-- What is lost, as a text; what is only worth knowing is noted.
+local function losses(profile, source, opts)
+  local lost = {}
+  for _, warning in ipairs(profile:info().warnings) do
+    if is_loss(warning) then
+      lost[#lost + 1] = warning
+    elseif opts.note and not warning:find(SAID_BY_REPORTS) then
+      opts.note(source.name .. ": " .. warning)
+    end
+  end
+  if #lost > 0 then return table.concat(lost, "; ") end
+end
+
 -- Profiles are small: a program writes at most some megabytes of one.
 local function read_profile(decode)
   return function(source, opts)
@@ -70,18 +98,10 @@ local function read_profile(decode)
     if profile == nil then return source:fail(cut or message, cut_code or code) end
     if source.path then profile:set_name(source.path) end
     if message then return profile, source.name .. ": " .. message, code end
+    local lost <const> = losses(profile, source, opts)
+    if lost then return profile, source.name .. ": " .. lost, "malformed" end
     return profile, cut, cut_code
   end
-end
-
-local function losses(profile)
-  local lost = {}
-  for _, warning in ipairs(profile:info().warnings) do
-    if warning:find("^lost: ") or warning:find("were appended to one file", 1, true) then
-      lost[#lost + 1] = warning
-    end
-  end
-  if #lost > 0 then return table.concat(lost, "; ") end
 end
 
 -- Addresses without names get them from the programs, when these are here.
@@ -102,7 +122,7 @@ local function read_pprof(source, opts)
   local profile, message, code = core.pprof_read(source.input,
     { limit = opts.limit, lenient = opts.lenient })
   if profile == nil then return source:fail(message, code) end
-  local lost <const> = losses(profile)
+  local lost <const> = losses(profile, source, opts)
   profile = named(profile, opts)
   if source.path then profile:set_name(source.path) end
   if lost then return profile, source.name .. ": " .. lost, "malformed" end

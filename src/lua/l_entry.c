@@ -99,7 +99,7 @@ static void set_race(lua_State *L, const struct entry *e) {
   lua_createtable(L, 0, 4);
   aux_set_unsigned(L, "report", e->report);
   set_piece(L, "access", e, e->access);
-  aux_set_unsigned(L, "address", e->address);
+  if (e->address != 0) aux_set_unsigned(L, "address", e->address);
   set_flag(L, "previous", e->flags & ENTRY_PREVIOUS);
   lua_setfield(L, -2, "race");
 }

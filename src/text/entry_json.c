@@ -132,7 +132,7 @@ static void put_race(struct buffer *out, const struct entry *e) {
   buf_str(out, "{\"report\":");
   json_integer(out, (int64_t)e->report);
   put_text(out, "access", e, e->access);
-  put_hex(out, "address", e->address);
+  if (e->address != 0) put_hex(out, "address", e->address);
   put_flag(out, "previous", e->flags & ENTRY_PREVIOUS);
   buf_u8(out, '}');
 }

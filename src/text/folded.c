@@ -4,6 +4,7 @@
 
 #include "profile/intern.h"
 #include "profile/saturate.h"
+#include "text/folded_count.h"
 
 #define MAX_TOLD 10   /* skipped lines that are told one by one */
 
@@ -13,29 +14,18 @@ struct reader {
   uint32_t *sample_of;   uint32_t sample_of_cap;   /* stack: sample + 1 */
   uint32_t *location_of; uint32_t location_of_cap; /* string: location + 1 */
   uint64_t line;
-  uint64_t skipped;
+  uint64_t skipped, rounded;
   int saturated;
 };
 
-static int is_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
+/* A line, taken apart from its right end. */
+struct parts {
+  const uint8_t *from, *to;      /* the stack */
+  int64_t counts[2];
+  int rounded;
+};
 
-/* Reads all of [from, to) as an integer; NULL, or what is wrong with it. */
-static const char *read_count(const uint8_t *from, const uint8_t *to,
-                              int64_t *count) {
-  int is_negative = from < to && *from == '-';
-  int overflow = 0;
-  int64_t value = 0;
-  if (is_negative) from++;
-  if (from == to) return "no count at its end";
-  for (; from < to; from++) {
-    if (*from < '0' || *from > '9') return "no count at its end";
-    int digit = *from - '0';
-    value = saturate_multiply(value, 10, &overflow);
-    value = saturate_add(value, is_negative ? -digit : digit, &overflow);
-  }
-  *count = value;
-  return overflow ? "the count does not fit 64 bits" : NULL;
-}
+static int is_blank(uint8_t byte) { return byte == ' ' || byte == '\t'; }
 
 /* Grows a zeroed table so that it has place 'want'. */
 static int grow_zeroed(struct reader *r, uint32_t **table, uint32_t *cap,
@@ -109,17 +99,19 @@ static uint32_t intern_stack(struct reader *r, const uint8_t *from,
   }
 }
 
-static int add_sample(struct reader *r, uint32_t stack, int64_t count) {
+static int add_sample(struct reader *r, uint32_t stack,
+                      const int64_t *counts) {
   struct profile *p = r->profile;
   if (grow_zeroed(r, &r->sample_of, &r->sample_of_cap, stack) != 0) return -1;
   uint32_t known = r->sample_of[stack];
   if (known > 0) {
-    int64_t *value = &p->values[known - 1];
-    *value = saturate_add(*value, count, &r->saturated);
+    int64_t *values = &p->values[(size_t)(known - 1) * p->n_types];
+    for (uint32_t i = 0; i < p->n_types; i++)
+      values[i] = saturate_add(values[i], counts[i], &r->saturated);
     return 0;
   }
   r->sample_of[stack] = p->n_samples + 1;
-  return profile_add_sample(p, stack, 0, &count);
+  return profile_add_sample(p, stack, 0, counts);
 }
 
 static int skip_line(struct reader *r, const char *reason) {
@@ -130,59 +122,118 @@ static int skip_line(struct reader *r, const char *reason) {
   return profile_add_warning(r->profile, text, strlen(text));
 }
 
+/* Takes the last word of the line as a count; NULL, or what is wrong. */
+static const char *take_count(struct parts *parts, int64_t *count) {
+  const uint8_t *number = parts->to;
+  while (number > parts->from && !is_blank(number[-1])) number--;
+  if (number == parts->from) return "no blank and count at its end";
+  const char *wrong = folded_read_count(number, parts->to, count,
+                                        &parts->rounded);
+  if (wrong != NULL) return wrong;
+  parts->to = number;
+  while (parts->to > parts->from && is_blank(parts->to[-1])) parts->to--;
+  return NULL;
+}
+
+/* The line without blanks at its end; 0 when it is empty or a remark. */
+static int trim_line(const uint8_t *from, const uint8_t *to,
+                     struct parts *parts) {
+  while (to > from && (is_blank(to[-1]) || to[-1] == '\r')) to--;
+  parts->from = from;
+  parts->to = to;
+  parts->rounded = 0;
+  return from < to;
+}
+
 static int read_line(struct reader *r, const uint8_t *from,
                      const uint8_t *to) {
-  int64_t count = 0;
-  while (to > from && (is_blank(to[-1]) || to[-1] == '\r')) to--;
-  if (from == to) return 0;
-  const uint8_t *number = to;
-  while (number > from && !is_blank(number[-1])) number--;
-  const char *wrong = number == from ? "no blank and count at its end"
-                                     : read_count(number, to, &count);
-  if (wrong != NULL) return skip_line(r, wrong);
-  const uint8_t *end = number;
-  while (end > from && is_blank(end[-1])) end--;
-  uint32_t stack = intern_stack(r, from, end);
-  return stack == STACK_NONE ? -1 : add_sample(r, stack, count);
+  struct parts parts;
+  if (!trim_line(from, to, &parts)) return 0;
+  uint32_t n = r->profile->n_types;
+  const char *wrong = NULL;
+  while (n-- > 0 && wrong == NULL)
+    wrong = take_count(&parts, &parts.counts[n]);
+  if (wrong != NULL) return *from == '#' ? 0 : skip_line(r, wrong);
+  r->rounded += (uint64_t)parts.rounded;
+  uint32_t stack = intern_stack(r, parts.from, parts.to);
+  return stack == STACK_NONE ? -1 : add_sample(r, stack, parts.counts);
+}
+
+/* The line that begins at '*data'; moves behind it. 0 at the end. */
+static int next_line(const uint8_t **data, const uint8_t *end,
+                     const uint8_t **from, const uint8_t **to) {
+  if (*data == end) return 0;
+  const uint8_t *stop = memchr(*data, '\n', (size_t)(end - *data));
+  *from = *data;
+  *to = stop != NULL ? stop : end;
+  *data = stop != NULL ? stop + 1 : end;
+  return 1;
 }
 
 static int read_lines(struct reader *r, const uint8_t *data, size_t size) {
-  const uint8_t *end = data + size;
-  while (data < end) {
-    const uint8_t *stop = memchr(data, '\n', (size_t)(end - data));
-    if (stop == NULL) stop = end;
+  const uint8_t *end = data + size, *from, *to;
+  while (next_line(&data, end, &from, &to)) {
     r->line++;
-    if (read_line(r, data, stop) != 0) return -1;
-    data = stop < end ? stop + 1 : end;
+    if (read_line(r, from, to) != 0) return -1;
   }
   return 0;
 }
 
-static int add_types(struct reader *r) {
-  uint32_t type = profile_string(r->profile, "samples", 7);
+/*
+** Are there two counts on every line, before and after, as difffolded.pl
+** writes them? A name may end in a number, but hardly all of them do.
+*/
+static int has_two_counts(const uint8_t *data, size_t size) {
+  const uint8_t *end = data + size, *from, *to;
+  struct parts parts;
+  uint64_t lines = 0;
+  while (next_line(&data, end, &from, &to)) {
+    if (!trim_line(from, to, &parts) || *from == '#') continue;
+    if (take_count(&parts, &parts.counts[1]) != NULL
+        || take_count(&parts, &parts.counts[0]) != NULL)
+      return 0;
+    lines++;
+  }
+  return lines > 1;
+}
+
+static int add_type(struct reader *r, const char *name) {
+  uint32_t type = profile_string(r->profile, name, strlen(name));
   uint32_t unit = profile_string(r->profile, "count", 5);
   if (type == UINT32_MAX || unit == UINT32_MAX) return -1;
   return profile_add_type(r->profile, type, unit) == PROFILE_NONE ? -1 : 0;
 }
 
-static int add_warnings(struct reader *r) {
+static int add_types(struct reader *r, const uint8_t *data, size_t size) {
+  static const char told[] = "each line has two counts: those before and "
+                             "after, of a difference";
+  if (!has_two_counts(data, size)) return add_type(r, "samples");
+  return add_type(r, "before") | add_type(r, "after")
+         | profile_add_warning(r->profile, told, sizeof told - 1);
+}
+
+static int add_warning(struct reader *r, uint64_t number, const char *words) {
   char text[100];
+  snprintf(text, sizeof text, "%llu %s", (unsigned long long)number, words);
+  return profile_add_warning(r->profile, text, strlen(text));
+}
+
+static int add_warnings(struct reader *r) {
+  static const char words[] = "counts do not fit 64 bits";
   int status = 0;
-  if (r->skipped > MAX_TOLD) {
-    snprintf(text, sizeof text, "%llu more lines are skipped",
-             (unsigned long long)(r->skipped - MAX_TOLD));
-    status |= profile_add_warning(r->profile, text, strlen(text));
-  }
-  if (r->saturated) {
-    snprintf(text, sizeof text, "counts do not fit 64 bits");
-    status |= profile_add_warning(r->profile, text, strlen(text));
-  }
+  if (r->skipped > MAX_TOLD)
+    status |= add_warning(r, r->skipped - MAX_TOLD, "more lines are skipped");
+  if (r->rounded > 0)
+    status |= add_warning(r, r->rounded, "counts are no whole numbers and "
+                          "were rounded");
+  if (r->saturated)
+    status |= profile_add_warning(r->profile, words, sizeof words - 1);
   return status;
 }
 
 static int read_all(struct reader *r, const uint8_t *data, size_t size,
                     struct folded_error *error) {
-  int status = add_types(r);
+  int status = add_types(r, data, size);
   if (status == 0) status = read_lines(r, data, size);
   if (status == 0 && r->profile->n_samples == 0) {
     const struct profile *p = r->profile;

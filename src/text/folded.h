@@ -1,7 +1,9 @@
 /*
 ** Folded stacks: one stack a line, outermost frame first, frames joined by
 ** ";", then a blank and a count. Frames may hold blanks, brackets and digits,
-** so only the last blank of a line divides.
+** so only the last blank of a line divides. Where all lines end with two
+** counts these are two sample types, before and after. Lines that begin with
+** "#" and have no count are remarks.
 */
 #ifndef SONDE_TEXT_FOLDED_H
 #define SONDE_TEXT_FOLDED_H

@@ -90,13 +90,34 @@ static int is_no_frame(const struct entry *e, uint64_t pc, int has_name) {
   return pc == 0 && !has_name && e->words.len == 0;
 }
 
+/*
+** Takes a column of a line whose tabs became blanks on its way. A function
+** goes on to its offset, for its name may have blanks; a place to the end.
+*/
+static int take_loose(struct scan *s, struct scan *column, int is_place) {
+  scan_blanks(s);
+  *column = scan_over(s->at, 0);
+  const char *plus = is_place ? s->end : scan_find(s, "+0x");
+  if (plus != NULL) s->at = plus;
+  while (!is_place && s->at < s->end && !scan_is_blank(*s->at)) s->at++;
+  column->end = s->at;
+  scan_trim(column);
+  return column->at < column->end;
+}
+
+static int take_part(struct scan *s, struct scan *part, int is_tabbed,
+                     int is_place) {
+  return is_tabbed ? take_column(s, part) : take_loose(s, part, is_place);
+}
+
 static int add_frame(struct entry *e, struct scan line) {
   struct scan column, function;
   uint64_t pc;
-  if (!scan_word(&line, "#\t") || !take_column(&line, &column)
-      || !scan_hex(&column, &pc))
-    return 0;
-  int has_name = take_column(&line, &function);
+  if (!scan_word(&line, "#")) return 0;
+  int is_tabbed = scan_sees(&line, "\t");
+  scan_blanks(&line);
+  if (!scan_hex(&line, &pc)) return 0;
+  int has_name = take_part(&line, &function, is_tabbed, 0);
   if (is_no_frame(e, pc, has_name)) return 1;
   struct entry_frame *f = entry_add_frame(e, FRAME_CALL);
   if (f == NULL) return 0;
@@ -104,7 +125,7 @@ static int add_frame(struct entry *e, struct scan line) {
   f->has = FRAME_HAS_PC;
   split_offset(&function, f);
   f->function = goroutine_piece(e, function);
-  if (!take_column(&line, &column)) return 1;
+  if (!take_part(&line, &column, is_tabbed, 1)) return 1;
   const char *colon = column.end;
   while (colon > column.at && scan_is_digit(colon[-1])) colon--;
   if (colon > column.at && colon[-1] == ':') {

@@ -286,11 +286,30 @@ static int begins_other(const struct scan *line) {
          || equals(line, "-----") || goroutine_is_counts(line, &total);
 }
 
+/*
+** Has the name a blank? Those of a type do not count, as in
+** "main.F[go.shape.struct { A int }]" and "type:.eq.struct { n int }".
+*/
+static int has_blank(const struct scan *name) {
+  static const char type[] = "struct {";
+  int depth = 0;
+  for (const char *at = name->at; at < name->end; at++) {
+    if (*at == '[' || *at == '{') depth++;
+    else if ((*at == ']' || *at == '}') && depth > 0) depth--;
+    else if (*at != ' ' || depth > 0) continue;
+    else if (at - name->at < 6 || name->end - at < 2
+             || memcmp(at - 6, type, strlen(type)) != 0)
+      return 1;
+  }
+  return depth > 0;
+}
+
 /* Is it a function of Go with its arguments? Their names have no blanks. */
 static int is_call(const struct scan *line) {
   struct scan name, args;
   return goroutine_split_call(*line, &name, &args)
-         && memchr(name.at, ' ', scan_left(&name)) == NULL;
+         && (memchr(name.at, ' ', scan_left(&name)) == NULL
+             || !has_blank(&name));
 }
 
 /* A line that may be the name of a function. */
@@ -310,6 +329,15 @@ static int is_half(const struct scan *line) {
     return 1;
   while (at < line->end && *at != '(' && !scan_is_blank(*at)) at++;
   return at == line->end || *at == '(';
+}
+
+/* Is it the place of something, or can it be nothing else? */
+static int is_place(const struct goroutine_reader *r,
+                    const struct scan *line) {
+  struct goroutine_place place;
+  if (scan_is_blank(*line->at) || scan_sees(line, "#011")) return 1;
+  return (r->call.len > 0 || r->wants_creator_place)
+         && goroutine_scan_place(*line, &place);
 }
 
 /*
@@ -381,7 +409,7 @@ static enum line_result take_in_goroutine(struct goroutine_reader *r) {
     return LINE_AGAIN;
   }
   if (r->line.is_partial) return take_last(r);
-  if (scan_is_blank(*line->at) || scan_sees(line, "#011")) take_indented(r);
+  if (is_place(r, line)) take_indented(r);
   else if (scan_sees(line, "created by ")) take_creator(r);
   else if (!take_elided(r)) take_name(r);
   return LINE_USED;

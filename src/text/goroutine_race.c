@@ -65,16 +65,23 @@ struct access {
 };
 
 static int is_access(struct scan s, struct access *a) {
-  const char *at = scan_find(&s, " at 0x");
+  const char *by = scan_find(&s, " by ");
   memset(a, 0, sizeof *a);
   a->goroutine = 1;
-  if (at == NULL || !scan_ends(&s, ":")) return 0;
+  if (by == NULL || !scan_ends(&s, ":")) return 0;
   a->is_previous = scan_word(&s, "Previous ");
-  a->what = scan_over(s.at, (size_t)(at - s.at));
-  s.at = at + strlen(" at ");
+  a->what = scan_over(s.at, (size_t)(by - s.at));
+  s.at = by + strlen(" by ");
+  /* Go before 1.8 does not say where. */
+  const char *at = scan_find(&a->what, " at 0x");
+  if (at != NULL) {
+    struct scan number = {at + strlen(" at "), by};
+    if (!scan_hex(&number, &a->address) || number.at != by) return 0;
+    a->what.end = at;
+  }
   if (!scan_ends(&a->what, "ead") && !scan_ends(&a->what, "rite")) return 0;
-  if (!scan_hex(&s, &a->address) || !scan_word(&s, " by ")) return 0;
-  if (scan_word(&s, "main goroutine:")) return 1;
+  /* Behind the goroutine may stand the locks that it held. */
+  if (scan_word(&s, "main goroutine")) return 1;
   return scan_word(&s, "goroutine ") && scan_decimal(&s, &a->goroutine);
 }
 

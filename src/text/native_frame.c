@@ -21,11 +21,13 @@ int native_scan_thread(struct scan line, struct native_thread *thread) {
   thread->name = nothing();
   scan_trim(&line);
   if (scan_tid(line, thread)) return 1;
-  if (!scan_word(&line, "Thread ") || !scan_decimal(&line, &number)
-      || !scan_word(&line, " (") || !scan_ends(&line, "):"))
-    return 0;
+  if (!scan_word(&line, "Thread ") || !scan_decimal(&line, &number)) return 0;
+  /* Of several processes the first number is the process's. */
+  if (scan_word(&line, ".") && !scan_decimal(&line, &number)) return 0;
+  if (!scan_word(&line, " (") || !scan_ends(&line, "):")) return 0;
   line.end -= 2;
   struct scan s = line;
+  if (scan_ends(&s, " (Exiting)")) s.end -= strlen(" (Exiting)");
   if (scan_word(&s, "Thread ")) {
     if (!scan_hex(&s, &number)) return 0;
     scan_blanks(&s);

@@ -155,8 +155,14 @@ local function is_folded_line(line)
   return line:find("^.*[^%s][ \t]+[+-]?%d[%d.eE+-]*%s*$") ~= nil
 end
 
+-- One line that goes on behind the head, of frames: deep stacks and long names.
+local function is_long_stack(head)
+  return #head >= detect.HEAD and not head:find("[\n\0-\8\14-\31]")
+end
+
 -- Folded text may begin with remarks or a bad line or two.
 local function by_folded(head)
+  if is_long_stack(head) then return "folded" end
   local seen, good = 0, 0
   for line in head:gmatch("[^\n]+") do
     if not line:find("^%s*#") and line:find("%S") then
@@ -181,7 +187,7 @@ end
 -- What eu-stack and gdb print.
 local function by_stacks(head)
   local lines <const> = "\n" .. head
-  return (lines:find("\nTID %d+:%s*\n") or lines:find("\nThread %d+ %([^\n]*%):%s*\n#0 ")
+  return (lines:find("\nTID %d+:%s*\n") or lines:find("\nThread [%d.]+ %([^\n]*%):%s*\n#0 ")
     or lines:find("\n#0  0x%x+ in [^\n]+ %(")) and "native"
 end
 

@@ -5,6 +5,7 @@ local core <const> = require "sonde.c.core"
 local detect <const> = require "sonde.base.detect"
 local errors <const> = require "sonde.base.errors"
 local url <const> = require "sonde.base.url"
+local utf16 <const> = require "sonde.base.utf16"
 
 local input = {}
 
@@ -271,7 +272,37 @@ local function unpack_xz(source)
   return look(source)
 end
 
+-- Most text in UTF-16 that is read: all of it has to be in memory.
+local MOST_UTF16 <const> = 1 << 28
+
+-- Text is read as UTF-8 without a mark. What follows each other in a zip is left as
+-- it came: its entry's sum has to be checked.
+local function plain_text(source, kind)
+  if source.zipped then return kind end
+  local head <const> = source.input:peek(detect.HEAD)
+  if head == nil then return kind end
+  if head:sub(1, 3) == utf16.UTF8_MARK then
+    source.input:skip(3)
+    return look(source)
+  end
+  local order <const> = utf16.order(head)
+  if order == nil then return kind end
+  local files <const> = require "sonde.base.files"
+  local bytes <const>, message <const>, code <const> =
+    files.read_all(source.input, MOST_UTF16)
+  if bytes == nil then return source:fail(message, code) end
+  source.input:close()
+  source.input = core.input(utf16.decode(bytes, order), source.name)
+  return look(source)
+end
+
 local UNPACK <const> = { gzip = unpack_gzip, zip = unpack_zip, xz = unpack_xz }
+
+-- What text with a mark, or in UTF-16, is taken for.
+local MAYBE_TEXT <const> = {
+  text = true, unknown = true, folded = true, goroutines = true, native = true, legacy = true,
+  perf_script = true, speedscope = true, cpuprofile = true, json = true, chromium = true,
+}
 
 --- Unpacks, and says what the data is.
 -- @tparam ?table others kinds that the caller reads beside these: `{ text = true }`
@@ -282,6 +313,7 @@ local UNPACK <const> = { gzip = unpack_gzip, zip = unpack_zip, xz = unpack_xz }
 function Source:kind(others)
   local kind, message, code, hint = look(self)
   if UNPACK[kind] then kind, message, code, hint = UNPACK[kind](self) end
+  if MAYBE_TEXT[kind] then kind, message, code, hint = plain_text(self, kind) end
   if kind == nil then return nil, message, code, hint end
   if READABLE[kind] or others and others[kind] then return kind end
   local what, advice = detect.describe(kind, self.name)

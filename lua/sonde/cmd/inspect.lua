@@ -3,6 +3,7 @@
 local common <const> = require "sonde.cmd.common"
 local json <const> = require "sonde.base.json"
 local options <const> = require "sonde.base.options"
+local text <const> = require "sonde.base.text"
 
 -- The facts of a profile; a trace has many more, and a report for them.
 local function facts_of_profile(profile, path)
@@ -11,7 +12,7 @@ local function facts_of_profile(profile, path)
     schema = 1, format = "profile", file = path, samples = #profile, types = profile:types(),
     frames = profile:frames().n, time_ns = info.time_ns, duration_ns = info.duration_ns,
     period = info.period, comments = json.array(info.comments or {}),
-    warnings = json.array {}, errors = json.array {},
+    warnings = json.array(info.warnings or {}), errors = json.array {},
   }
 end
 
@@ -31,6 +32,12 @@ local function write_facts(facts, out)
   end
 end
 
+local function write_warnings(facts, out)
+  for _, warning in ipairs(facts.warnings) do
+    out:write("  warning       ", text.printable(warning), "\n")
+  end
+end
+
 local function inspect_profile(profile, args, env)
   local path <const> = args.redactor and args.redactor:path(args.input) or args.input
   local facts <const> = facts_of_profile(profile, path)
@@ -39,6 +46,7 @@ local function inspect_profile(profile, args, env)
       inner.out:write(json.encode(facts, { "schema", "format", "file" }), "\n")
     else
       write_facts(facts, inner.out)
+      write_warnings(facts, inner.out)
     end
   end)
 end

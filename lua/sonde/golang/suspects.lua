@@ -138,7 +138,9 @@ local function look_at_races(list, dump)
     race.count = race.count + 1
     race.ids[race.count] = access.goroutine_id
     race.words[race.count] = describe_access(access, frames)
-    race.message = ("a data race at 0x%x: %s"):format(race.address, table.concat(race.words, "; "))
+    race.message = ("a data race%s: %s"):format(
+      race.address ~= 0 and (" at 0x%x"):format(race.address) or "",
+      table.concat(race.words, "; "))
   end
 end
 

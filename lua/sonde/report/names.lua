@@ -28,6 +28,10 @@ function names.place(frames, i)
   return file and file ~= "" and file or frames.module[i] or ""
 end
 
+-- More of a name no box has room for. Looking for its last parts takes time
+-- that grows with the square of its length.
+local LONGEST_SHORT <const> = 1000
+
 --- A name without what it shares with its neighbours, for where there is
 -- little room: no module, no arguments, no type parameters, no more than the
 -- last two parts.
@@ -35,6 +39,7 @@ end
 -- @tparam string name
 -- @treturn string
 function names.short(name)
+  if #name > LONGEST_SHORT then name = text.cut(text.utf8(name), LONGEST_SHORT) end
   local short = name:gsub("^[^(<%[ ]*!", ""):gsub("(.)%b[]", "%1")
     :gsub("([%w_])%b<>", "%1"):gsub("([^.])%(.*$", "%1")
   short = short:match("[^/]*$")

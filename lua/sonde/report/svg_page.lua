@@ -58,7 +58,7 @@ page.SCRIPT = [==[
       before = words;
       words = words.replace(/(\w)<[^<>]*>/g, "$1");
     } while (words !== before);
-    words = words.replace(/([^.])\(.*$/, "$1").replace(/^.*\//, "");
+    words = words.slice(0, 1000).replace(/([^.])\(.*$/, "$1").replace(/^.*\//, "");
     return (words.match(/[^.]+\.\.?[^.]+$/) || words.match(/[^:]+::[^:]+$/) || [words])[0] || name;
   }
 

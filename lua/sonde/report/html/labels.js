@@ -13,6 +13,9 @@ export function piecesOf(name) {
   return name.match(/[^.:/!]+[.:/!]*|[.:/!]+/g) || [name];
 }
 
+/** Names that are longer are cut and not taken apart. */
+const LONGEST_SPLIT = 10000;
+
 /** Shorter forms of a name, the longest first. */
 function shorterForms(name) {
   // An argument list; but "(*T)" behind a dot is the receiver of a Go method.
@@ -20,7 +23,7 @@ function shorterForms(name) {
   // Type arguments; but "<Main>" behind a dot is a name that a compiler made.
   const flat = bare.replace(/(\w)(<.+>|\[.+\])/s, (_, before, inner) =>
     `${before}${inner[0]}…${inner[inner.length - 1]}`);
-  const pieces = piecesOf(flat);
+  const pieces = flat.length > LONGEST_SPLIT ? [flat] : piecesOf(flat);
   const tails = [2, 1].filter((n) => n < pieces.length).map((n) => pieces.slice(-n).join(""));
   return [...new Set([name, bare, flat, ...tails])];
 }
