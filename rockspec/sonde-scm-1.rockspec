@@ -489,6 +489,7 @@ build = {
     ["sonde.reader.cpu_words"] = "lua/sonde/reader/cpu_words.lua",
     ["sonde.reader.cpuprofile"] = "lua/sonde/reader/cpuprofile.lua",
     ["sonde.reader.legacy"] = "lua/sonde/reader/legacy.lua",
+    ["sonde.reader.memory_map"] = "lua/sonde/reader/memory_map.lua",
     ["sonde.reader.perf_script"] = "lua/sonde/reader/perf_script.lua",
     ["sonde.reader.speedscope"] = "lua/sonde/reader/speedscope.lua",
     ["sonde.reader.stacks"] = "lua/sonde/reader/stacks.lua",

@@ -140,6 +140,44 @@ describe("pprof's text formats of old", function()
     assert.matches("malloc", profile:info().drop_frames)
   end)
 
+  it("have the ranges of their memory map, as the reference arranges them", function()
+    local profile <const> = assert(open("heap profile: 2: 300 [ 2: 300] @ heapprofile\n"
+      .. "1: 100 [1: 100] @ 0x401010 0x7f0000001010 0x55\n"
+      .. "1: 200 [1: 200] @ 0x402010 0x7f0000003010 0x7f0000007010\n\nMAPPED_LIBRARIES:\n"
+      .. "7f0000000000-7f0000002000 r-xp 00002000 08:01 12 /lib/libx.so.6\n"
+      .. "00400000-00401000 r--p 00000000 08:01 11 /bin/prog\n"
+      .. "00401000-00403000 r-xp 00001000 08:01 11 /bin/prog\n"
+      .. "00403000-00404000 r-xp 00003000 08:01 11 /bin/prog\n"
+      .. "7f0000003000-7f0000004000 r-xp 00000000 00:00 0 \n"
+      .. "7f0000008000-7f0000009000 r-xp 00001000 08:01 13 /lib/liby.so\n"))
+    local ranges = {}
+    for i, m in ipairs(profile:mappings()) do
+      ranges[i] = ("%x-%x %x %s"):format(m.start, m.limit, m.offset, m.file)
+    end
+    assert.same({ "400000-404000 0 /bin/prog", "7f0000000000-7f0000002000 2000 /lib/libx.so.6",
+      "7f0000003000-7f0000004000 0 ", "7f0000007000-7f0000009000 0 /lib/liby.so",
+      "0-ffffffffffffffff 0 " }, ranges)
+    local at = {}
+    for _, location in ipairs(profile:locations()) do at[location.address] = location.mapping end
+    assert.same({ [0x40100f] = 1, [0x40200f] = 1, [0x7f000000100f] = 2, [0x7f000000300f] = 3,
+      [0x7f000000700f] = 4, [0x54] = 5 }, at)
+    assert.same(profile:mappings(), core.pprof_decode(profile:encode()):mappings())
+  end)
+
+  it("have calls that were inlined in one location", function()
+    local profile <const> = assert(open("heap profile: 1: 8 [1: 8] @ heap/2\n"
+      .. "1: 8 [1: 8] @ 0x11 0x21\n#\t0x10\tmain.inner+0x1\t/a.go:7\n"
+      .. "#\t0x10\tmain.outer+0x5\t/a.go:9\n#\t0x20\tmain.main+0x9\t/a.go:20\n"))
+    local places = {}
+    for _, location in ipairs(profile:locations()) do
+      local names = {}
+      for i, line in ipairs(location.lines) do names[i] = line.name .. ":" .. line.line end
+      places[location.address] = table.concat(names, " ")
+    end
+    assert.same({ [0x10] = "main.inner:7 main.outer:9", [0x20] = "main.main:20" }, places)
+    assert.equal(1, #profile:where({ no_inlines = true, focus = "outer" }))
+  end)
+
   it("are threads, equal ones counted", function()
     local profile <const> = assert(open("--- threadz 1 ---\n\n"
       .. "--- Thread 7f01 (name: main/14) stack: ---\n  0x401000 0x402001\n"

@@ -1,6 +1,8 @@
 /*
 ** Building a profile from Lua: core.profile_new, p:add and p:set_info.
 */
+#include <string.h>
+
 #include "lua/l_profile.h"
 
 /* A string id that could not be made is PROFILE_NONE; none is that large. */
@@ -67,8 +69,39 @@ static int read_types(lua_State *L, struct profile *p, int arg) {
   return 0;
 }
 
+/* One of option 'mappings', at the top of the stack. */
+static int read_mapping(lua_State *L, struct profile *p) {
+  int index = lua_gettop(L);
+  luaL_checktype(L, index, LUA_TTABLE);
+  struct mapping m = {.id = (uint64_t)p->n_mappings + 1};
+  m.start = (uint64_t)integer_field(L, index, "start");
+  m.limit = (uint64_t)integer_field(L, index, "limit");
+  m.offset = (uint64_t)integer_field(L, index, "offset");
+  m.file = string_field(L, p, index, "file");
+  m.build_id = string_field(L, p, index, "build_id");
+  if (m.file == PROFILE_NONE || m.build_id == PROFILE_NONE) return -1;
+  return profile_add_mapping(p, &m) == PROFILE_NONE ? -1 : 0;
+}
+
+static int read_mappings(lua_State *L, struct profile *p, int arg) {
+  int status = 0;
+  if (lua_getfield(L, arg, "mappings") != LUA_TNIL) {
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_Integer n = luaL_len(L, -1);
+    for (lua_Integer i = 1; i <= n && status == 0; i++) {
+      lua_geti(L, -1, i);
+      status = read_mapping(L, p);
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
+  return status;
+}
+
 int profile_new_builder(lua_State *L) {
-  static const char *const names[] = {"types", "default", "limit", NULL};
+  static const char *const names[] = {
+    "types", "default", "limit", "mappings", NULL
+  };
   luaL_checktype(L, 1, LUA_TTABLE);
   aux_check_options(L, 1, names);
   lua_Integer limit = aux_opt_integer(L, 1, "limit", 0);
@@ -79,7 +112,8 @@ int profile_new_builder(lua_State *L) {
   if (*place == NULL) return aux_no_memory(L);
   intern_init(&box->intern, *place);
   box->is_builder = 1;
-  if (read_types(L, *place, 1) != 0) return aux_no_memory(L);
+  if (read_types(L, *place, 1) != 0 || read_mappings(L, *place, 1) != 0)
+    return aux_no_memory(L);
   (*place)->default_type = string_field(L, *place, 1, "default");
   if ((*place)->default_type == PROFILE_NONE) {
     (*place)->default_type = 0;
@@ -99,32 +133,72 @@ static uint32_t name_frame(lua_State *L, struct intern *in) {
   return intern_location(in, &l, &line, 1);
 }
 
+/* A frame's mapping: one of the option 'mappings' by number, or a module. */
 static uint32_t field_mapping(lua_State *L, struct intern *in, int index) {
+  lua_Integer number = integer_field(L, index, "mapping");
+  if (number != 0) {
+    if (number < 0 || number > (lua_Integer)in->profile->n_mappings)
+      luaL_error(L, "there is no mapping %I", (LUAI_UACINT)number);
+    return (uint32_t)number - 1;
+  }
   struct mapping m = {.has_functions = 1};
   m.file = string_field(L, in->profile, index, "module");
   if (m.file == 0 || m.file == PROFILE_NONE) return PROFILE_NONE;
   return intern_mapping(in, &m);
 }
 
-/* A frame given as a table; without a name it is only an address. */
-static uint32_t table_frame(lua_State *L, struct intern *in) {
-  int index = lua_gettop(L);
+/* A line, of the fields of the table at 'index'; 0, or -1 without memory. */
+static int read_line(lua_State *L, struct intern *in, int index,
+                     struct line *line) {
   struct profile *p = in->profile;
-  struct location l = {.mapping = field_mapping(L, in, index)};
-  l.address = (uint64_t)integer_field(L, index, "address");
-  int has_name = lua_getfield(L, index, "name") != LUA_TNIL;
-  lua_pop(L, 1);
-  if (!has_name) return intern_location(in, &l, NULL, 0);
   struct function f = {.name = string_field(L, p, index, "name")};
   f.system_name = string_field(L, p, index, "system_name");
   f.file = string_field(L, p, index, "file");
   f.start_line = integer_field(L, index, "start_line");
   if (f.name == PROFILE_NONE || f.system_name == PROFILE_NONE
       || f.file == PROFILE_NONE)
-    return PROFILE_NONE;
-  struct line line = {.line = integer_field(L, index, "line")};
-  line.function = intern_function(in, &f);
-  if (line.function == PROFILE_NONE) return PROFILE_NONE;
+    return -1;
+  memset(line, 0, sizeof *line);
+  line->line = integer_field(L, index, "line");
+  line->function = intern_function(in, &f);
+  return line->function == PROFILE_NONE ? -1 : 0;
+}
+
+#define MAX_LINES 1000   /* of one location; more is a mistake of the caller */
+
+/* A location of several lines: the list at the top, innermost first. */
+static uint32_t inlined_frame(lua_State *L, struct intern *in,
+                              const struct location *l) {
+  int list = lua_gettop(L);
+  lua_Integer n = luaL_len(L, list);
+  if (n < 0 || n > MAX_LINES) luaL_error(L, "too many lines");
+  struct line *lines = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *lines,
+                                         0);
+  for (lua_Integer i = 0; i < n; i++) {
+    lua_geti(L, list, i + 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    if (read_line(L, in, lua_gettop(L), &lines[i]) != 0) return PROFILE_NONE;
+    lua_pop(L, 1);
+  }
+  return intern_location(in, l, lines, (uint32_t)n);
+}
+
+/* A frame given as a table; without a name it is only an address. */
+static uint32_t table_frame(lua_State *L, struct intern *in) {
+  int index = lua_gettop(L);
+  struct line line;
+  struct location l = {.mapping = field_mapping(L, in, index)};
+  l.address = (uint64_t)integer_field(L, index, "address");
+  if (lua_getfield(L, index, "lines") != LUA_TNIL) {
+    luaL_checktype(L, -1, LUA_TTABLE);
+    uint32_t location = inlined_frame(L, in, &l);
+    lua_settop(L, index);
+    return location;
+  }
+  int has_name = lua_getfield(L, index, "name") != LUA_TNIL;
+  lua_settop(L, index);
+  if (!has_name) return intern_location(in, &l, NULL, 0);
+  if (read_line(L, in, index, &line) != 0) return PROFILE_NONE;
   return intern_location(in, &l, &line, 1);
 }
 

@@ -3,6 +3,7 @@
 -- are scaled as pprof scales them. Unlike there, the lines in which Go names
 -- the addresses are read too.
 -- @module sonde.reader.legacy
+local memory_map <const> = require "sonde.reader.memory_map"
 local stacks <const> = require "sonde.reader.stacks"
 local text <const> = require "sonde.base.text"
 
@@ -70,26 +71,10 @@ function Reader:put(list, values, labels)
   self.samples[self.sample] = { list, values, labels }
 end
 
-local MAP_LINE <const> = "^(%x+)-(%x+)%s+([-rwxps]+)%s+%x+%s+%x+:%x+%s+%d+%s*(.*)$"
 local MAP_HEADS <const> = { ["--- Memory map: ---"] = true, ["MAPPED_LIBRARIES:"] = true }
 
--- Lines as of /proc/PID/maps; what is not executable is no place of code.
 function Reader:read_map()
-  for line in function() return self:next() end do
-    local from, to, perm, file = line:match(MAP_LINE)
-    if from == nil then from, to, file = line:match("^0x(%x+)-0x(%x+)%s+(%S+)") end
-    if from and file ~= "" and (perm == nil or perm:find("x", 1, true)) then
-      self.map[#self.map + 1] = {
-        math.tointeger(tonumber("0x" .. from)), math.tointeger(tonumber("0x" .. to)), file,
-      }
-    end
-  end
-end
-
-function Reader:module_of(address)
-  for _, row in ipairs(self.map) do
-    if math.ult(address, row[2]) and not math.ult(address, row[1]) then return row[3] end
-  end
+  for line in function() return self:next() end do self.map:add(line) end
 end
 
 -- Calls `use(line)` for the lines of samples, up to the memory map.
@@ -109,24 +94,24 @@ end
 
 function Reader:frames(list)
   local stack = {}
-  for _, address in ipairs(list) do
-    local group <const> = self.named[address] or { {} }
-    for _, frame in ipairs(group) do
-      stack[#stack + 1] = {
-        name = frame.name, file = frame.file, line = frame.line, address = address,
-        module = self:module_of(address),
-      }
+  for i, address in ipairs(list) do
+    local frame = self.known[address]
+    if frame == nil then
+      frame = { address = address, mapping = self.map:find(address), lines = self.named[address] }
+      self.known[address] = frame
     end
+    stack[i] = frame
   end
   return stack
 end
 
 function Reader:profile(types, info)
   local sums <const> = stacks.new()
+  self.map:arrange()
   for i, sample in ipairs(self.samples) do
     sums:add(self:frames(sample[1]), tostring(i), sample[2], sample[3])
   end
-  local profile, message, code = sums:profile(types)
+  local profile, message, code = sums:profile(types, nil, self.map.rows)
   if profile == nil then return nil, message, code end
   -- Go tells no names of the outermost frames of the runtime, without which
   -- all that they call would seem uninteresting.
@@ -281,7 +266,8 @@ end
 
 local function new(bytes)
   return setmetatable({
-    bytes = bytes, at = 1, number = 0, samples = {}, sample = 0, named = {}, map = {},
+    bytes = bytes, at = 1, number = 0, samples = {}, sample = 0, named = {}, known = {},
+    map = memory_map.new(),
   }, Reader)
 end
 

@@ -42,11 +42,13 @@ end
 --- The profile.
 -- @tparam {table,...} types sample types `{ type, unit }`
 -- @tparam ?string default name of one
+-- @tparam ?{table,...} mappings of `core.profile_new`
 -- @treturn ?Profile
 -- @treturn ?string message
 -- @treturn ?string code
-function Stacks:profile(types, default)
-  local profile <const> = core.profile_new { types = types, default = default }
+function Stacks:profile(types, default, mappings)
+  local profile <const> = core.profile_new { types = types, default = default,
+    mappings = mappings }
   for _, row in ipairs(self.order) do
     for i = 1, #types do row.values[i] = row.values[i] or 0 end
     local added, message, code = profile:add(row.stack, row.values, row.labels)
