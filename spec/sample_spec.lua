@@ -22,7 +22,7 @@ local function running(source, build, use)
   helper.in_directory(function(directory)
     local program <const> = directory .. "/program"
     sh(build:format(program, "spec/targets/native/" .. source))
-    local process <close> = dotnet.spawn { program }
+    local process <close> = dotnet.spawn({ program }, { env = dotnet.OWN_ENVIRONMENT })
     assert(process:line "^ready", "it did not start")
     use(process, program)
   end)
@@ -315,8 +315,11 @@ describe("sonde record --native", function()
     needs_samples()
     running("burn.cc", CXX, function(process, program)
       local path <const> = program .. ".folded"
-      local command <const> = ("%s record -p %d --native -o %s 2>&1 & pid=$!; sleep 1.5;"
-        .. " kill -INT $pid; wait $pid; echo status=$?"):format(helper.command, process.pid, path)
+      -- It says that it samples right before it hears signals.
+      local command <const> = ("%s record -p %d --native -o %s >%s.log 2>&1 & pid=$!;"
+        .. " for i in $(seq 300); do grep -q sampling %s.log && break; sleep 0.1; done; sleep 2;"
+        .. " kill -INT $pid; wait $pid; echo status=$?; cat %s.log"):format(helper.command,
+        process.pid, path, path, path, path)
       local out <const> = sh(command)
       assert.truthy(out:find("status=0", 1, true), out)
       assert.truthy(out:find("Ctrl-C", 1, true), out)
