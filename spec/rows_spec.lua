@@ -21,6 +21,7 @@ describe("rows", function()
       { { name = "ml$" }, "Html Xml" }, { { name = { "^J", "^X" } }, "Json Xml" },
       { { name = "(?i)json" }, "Json" }, { { flat = 20 }, "Xml" },
       { { flat = { 5, 50 } }, "Json Html" },
+      { { flat = ">0.01k" }, "Html Xml" },
       { { flat = ">5" }, "Html Xml" }, { { flat = ">= 20ms" }, "Html Xml" },
       { { flat = "~=20" }, "Json Html" }, { { flat = "..20" }, "Json Xml" },
       { { flat = "6ms..1s" }, "Html Xml" }, { { flat = { min = 6, max = 20 } }, "Xml" },

@@ -302,7 +302,9 @@ describe("values", function()
         assert.is_true(utf8.len(line) <= width, line)
       end
     end
-    assert.matches("\nleft out: ip %(wide shows all%)$", (show.text(list, 62)))
+    assert.equal("name\n" .. "Some.Name.Space.Class.Method(…)", (show.text({
+      { name = "Some.Name.Space.Class.Method(class A.Rather.Long.Argument)" } }, 40)))
+    assert.matches("\nleft out: ip %(wide shows all%)$", (show.text(list, 66)))
   end)
 end)
 

@@ -103,7 +103,10 @@ end
 -- @treturn Rows `name summary path problem`
 function shell.policies()
   need_names "a policy"
-  return require("sonde.policy").list { getenv = shell.env and shell.env.getenv }
+  local list <const> = require("sonde.policy").list { getenv = shell.env and shell.env.getenv }
+  return require("sonde.base.rows").of(list, function()
+    return table.concat(require("sonde.cmd.policy").table_lines(list), "\n")
+  end)
 end
 
 --- Runs a verb of the command, as `sonde VERB …` does.

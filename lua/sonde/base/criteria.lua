@@ -6,10 +6,11 @@ local units <const> = require "sonde.base.units"
 
 local criteria = {}
 
--- A number as people write it: "10ms" and "2GiB" too.
+-- A number as people write it: "10ms", "2k" and "2GiB" too.
 local function scan_number(words)
   local plain <const> = math.tointeger(tonumber(words)) or tonumber(words)
-  return plain or units.scan_duration(words) or (units.scan_size(words))
+  return plain or units.scan_duration(words) or units.scan_count(words)
+    or (units.scan_size(words))
 end
 
 local COMPARE <const> = {

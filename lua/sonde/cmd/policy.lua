@@ -26,6 +26,16 @@ local function load(args, env)
     hint = code == "not_found" and "sonde policy list" or nil }
 end
 
+-- The lines of the list; a method of the verb, for the shell.
+local function table_lines(rows)
+  local lines = {}
+  for i, row in ipairs(rows) do
+    lines[i] = { text.printable(row.name), text.printable(row.summary or row.problem) }
+  end
+  return require("sonde.base.table").lines({ { title = "POLICY" }, { title = "WHAT IT IS FOR" } },
+    lines)
+end
+
 local Action <const> = {}
 
 function Action.list(args, env)
@@ -34,14 +44,7 @@ function Action.list(args, env)
     for _, row in ipairs(rows) do env.out:write(json.encode(row), "\n") end
     return errors.exit.done
   end
-  local lines = {}
-  for i, row in ipairs(rows) do
-    lines[i] = { text.printable(row.name), text.printable(row.summary or row.problem) }
-  end
-  local columns <const> = { { title = "POLICY" }, { title = "WHAT IT IS FOR" } }
-  for _, line in ipairs(require("sonde.base.table").lines(columns, lines)) do
-    env.out:write(line, "\n")
-  end
+  for _, line in ipairs(table_lines(rows)) do env.out:write(line, "\n") end
 end
 
 function Action.show(args, env)
@@ -131,7 +134,7 @@ function Action.test(args, env)
   return fired > 0 and errors.exit.done or errors.exit.empty
 end
 
-return common.verb {
+local verb <const> = common.verb {
   name = "policy",
   summary = "policies: list, show, check, explain one, or test it on a recorded timeline",
   arguments = {
@@ -160,3 +163,7 @@ return common.verb {
     return action(args, env) or errors.exit.done
   end,
 }
+
+verb.table_lines = table_lines
+
+return verb

@@ -6,6 +6,11 @@ local text <const> = require "sonde.base.text"
 local fit = {}
 
 local MIN_TEXT <const> = 20   -- characters that a column of texts keeps
+local MIN_NAME <const> = 36   -- and one of names, which tell the rows apart
+
+local function least(column)
+  return column.title == "name" and MIN_NAME or MIN_TEXT
+end
 
 local function widths_of(columns, rows)
   local widths, total = {}, 2 * (#columns - 1)
@@ -32,7 +37,7 @@ local function leave_out(columns, rows, width)
   while #columns > 1 do
     local widths, total = widths_of(columns, rows)
     for i, column in ipairs(columns) do
-      if not column.right then total = total - math.max(0, widths[i] - MIN_TEXT) end
+      if not column.right then total = total - math.max(0, widths[i] - least(column)) end
     end
     if total <= width then return gone end
     local i <const> = least_wanted(columns)
@@ -42,18 +47,31 @@ local function leave_out(columns, rows, width)
   return gone
 end
 
+--- Makes a text fit: the arguments of a function go first, then the middle of what
+-- is left, since what tells names apart is at their end.
+-- @tparam string words UTF-8
+-- @tparam integer width
+-- @treturn string
+function fit.cut(words, width)
+  if text.length(words) <= width then return words end
+  return text.cut_middle((words:gsub("%b()$", "(…)")), width)
+end
+
 -- Cuts the widest texts until a row fits; numbers stay whole.
 local function cut_texts(columns, rows, width)
   local widths, total = widths_of(columns, rows)
   while total > width do
     local widest
     for i, column in ipairs(columns) do
-      if not column.right and (widest == nil or widths[i] > widths[widest]) then widest = i end
+      if not column.right and widths[i] > least(column)
+        and (widest == nil or widths[i] > widths[widest]) then
+        widest = i
+      end
     end
-    if widest == nil or widths[widest] <= MIN_TEXT then return end
-    local cut <const> = math.min(total - width, widths[widest] - MIN_TEXT)
+    if widest == nil then return end
+    local cut <const> = math.min(total - width, widths[widest] - least(columns[widest]))
     widths[widest], total = widths[widest] - cut, total - cut
-    for _, row in ipairs(rows) do row[widest] = text.cut_middle(row[widest], widths[widest]) end
+    for _, row in ipairs(rows) do row[widest] = fit.cut(row[widest], widths[widest]) end
   end
 end
 

@@ -6,6 +6,7 @@ local basics <const> = require "sonde.shell.basics"
 local code <const> = require "sonde.shell.code"
 local core <const> = require "sonde.c.core"
 local errors <const> = require "sonde.base.errors"
+local fit <const> = require "sonde.shell.fit"
 local options <const> = require "sonde.base.options"
 local pager <const> = require "sonde.shell.pager"
 local settings <const> = require "sonde.shell.settings"
@@ -48,17 +49,9 @@ local function width_of(self)
   return columns and not self.session.values.wide and math.max(columns, MIN_WIDTH) or nil
 end
 
--- Names are long: their arguments go first, then the middle, since what tells
--- them apart is at their end.
-local function cut_line(line, width)
-  line = text.utf8(line)
-  if text.length(line) <= width then return line end
-  return text.cut_middle((line:gsub("%b()$", "(…)")), width)
-end
-
 local function cut_lines(rows, width)
   if width == nil then return rows end
-  return (rows:gsub("[^\n]+", function(line) return cut_line(line, width) end))
+  return (rows:gsub("[^\n]+", function(line) return fit.cut(text.utf8(line), width) end))
 end
 
 local function for_terminal(self, printed, has_titles, width)

@@ -136,7 +136,7 @@ local function cell(value, key, most, record)
   end
   local words <const> = type(value) == "table" and not speaks(value) and nested(value, 1)
     or scalar(value, key)
-  return text.cut_middle(text.utf8(words), most)
+  return fit.cut(text.utf8(words), most)
 end
 
 local function more_line(n, shown)
