@@ -6,11 +6,16 @@ local units <const> = require "sonde.base.units"
 
 local criteria = {}
 
--- A number as people write it: "10ms", "2k" and "2GiB" too.
+-- A number as people write it: "10ms", "2k" and "2GiB" too; and whether it has a
+-- unit, and is in nanoseconds or bytes.
 local function scan_number(words)
   local plain <const> = math.tointeger(tonumber(words)) or tonumber(words)
-  return plain or units.scan_duration(words) or units.scan_count(words)
-    or (units.scan_size(words))
+  if plain then return plain, false end
+  local time <const> = units.scan_duration(words)
+  if time then return time, true end
+  local count <const> = units.scan_count(words)
+  if count then return count, false end
+  return (units.scan_size(words)), true
 end
 
 local COMPARE <const> = {
@@ -23,18 +28,21 @@ local COMPARE <const> = {
 local function range_test(words)
   local low_text, high_text = words:match("^%s*(.-)%s*%.%.%s*(.-)%s*$")
   if low_text == nil or low_text == "" and high_text == "" then return nil end
-  local low <const> = low_text == "" and -math.huge or scan_number(low_text)
-  local high <const> = high_text == "" and math.huge or scan_number(high_text)
+  local low, has_unit = -math.huge, false
+  local high, has_unit_too = math.huge, false
+  if low_text ~= "" then low, has_unit = scan_number(low_text) end
+  if high_text ~= "" then high, has_unit_too = scan_number(high_text) end
   if low == nil or high == nil then return nil end
-  return function(value) return value >= low and value <= high end
+  return function(value) return value >= low and value <= high end, has_unit or has_unit_too
 end
 
 local function number_test(words)
   local sign, rest = words:match("^%s*([<>~]?=?)%s*(.-)%s*$")
   local compare <const> = COMPARE[sign == "" and "=" or sign]
-  local number <const> = compare and scan_number(rest)
+  if compare == nil then return range_test(words) end
+  local number <const>, has_unit <const> = scan_number(rest)
   if number == nil then return range_test(words) end
-  return function(value) return compare(value, number) end
+  return function(value) return compare(value, number) end, has_unit
 end
 
 -- Units that the names of fields end with.
@@ -60,8 +68,8 @@ end
 
 -- A text is a comparison where the record has a number, and a pattern elsewhere.
 local function text_test(words, where)
-  local of_number, of_text = number_test(words), nil
-  local has_unit <const> = words:find("%d%s*%a") ~= nil
+  local of_number <const>, has_unit <const> = number_test(words)
+  local of_text
   return function(value, record, name)
     if type(value) == "number" then
       if of_number == nil then
