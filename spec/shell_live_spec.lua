@@ -37,7 +37,8 @@ describe("a running process in the shell", function()
       assert.same({ 'target "target-idle' }, completed 'target "target-id')
       assert.matches("^dump of process %d+ %(target%-idle%): %d+ threads\n$",
         (shell.ask "t:dump()"))
-      assert.matches("^thread_id +samples\n", (shell.ask 'it.threads:select("thread_id", "samples")'))
+      assert.matches("^thread_id +samples\n",
+        (shell.ask 'it.threads:select("thread_id", "samples")'))
       assert.matches("^SOURCE .*\nSystem%.Runtime", (shell.ask "t:counters()"))
       assert.equal("System.Runtime\n", (shell.ask "it:where{ name = 'working.set' }[1].provider"))
       local path <const> = directory .. "/r.nettrace"
