@@ -35,7 +35,7 @@ local EACH_TICK <const> = 15 * MS
 
 -- How long symbols may be looked up between two looks at the rings, in
 -- nanoseconds: what is known then need not be looked up at the end.
-local PREPARE <const> = 10 * MS
+local PREPARE <const> = 25 * MS
 
 -- How often clocks of threads are read: a thread that ends in between has less
 -- than this left of its life.
