@@ -26,7 +26,7 @@ end
 local function lines(start, list)
   local body = ("<I8I8"):pack(start, #list)
   for _, row in ipairs(list) do
-    body = body .. ("<I8I4I4z"):pack(row[1], row[2], 0, row[3])
+    body = body .. ("<I8I4I4"):pack(row[1], row[2], 0) .. row[3] .. "\0"
   end
   return record(2, body)
 end
@@ -104,6 +104,24 @@ describe("a jitdump", function()
         local other <close> = read(GOOD:sub(1, i - 1) .. string.char(byte) .. GOOD:sub(i + 1))
         names(other, 0x0ff8, 0x1028, 8)
       end
+    end
+  end)
+
+  it("whose lines count from the head of perf's file, as V8's do", function()
+    local told <const> = lines(0x1000, { { 0x1040, 1, "a.js" }, { 0x1050, 2, "\xff" } })
+    local map <close> = read(head() .. told .. load(0x1000, 0x80, "f"))
+    assert.equal(1, select(4, map:find(0x100f)))
+    assert.equal(2, select(4, map:find(0x1010)))
+  end)
+
+  it("whose lines cannot be has names without them", function()
+    local twice <const> = lines(0x1000, { { 0x1000, 1, "a\0b\0\0" }, { 0x1008, 2, "a\0b\0\0" } })
+    local control <const> = lines(0x1000, { { 0x1000, 1, "a\1" } })
+    for _, bytes in ipairs { twice, control } do
+      local map <close>, n, about = read(head() .. bytes .. load(0x1000, 32, "f"))
+      assert.equal(1, n)
+      assert.equal(1, about.damaged)
+      assert.same({ "f", 0x1000 }, { map:find(0x1004) })
     end
   end)
 

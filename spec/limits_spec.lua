@@ -187,6 +187,23 @@ describe("where something is missing", function()
   end)
 end)
 
+describe("the kernel's verifier", function()
+  it("is quoted when it refuses a probe", function()
+    local log <const> = "0: (79) r0 = *(u64 *)(r1 +0)\nR1 invalid mem access 'scalar'\n"
+    local run <const> = {
+      attach_many = function() return nil, "Invalid argument", "unavailable", 22 end,
+      attach_one = function() return nil, "Permission denied", "permission", 13 end,
+      log = function() return log end,
+    }
+    local func <const> = { id = 0, kind = "user", name = "f", attach_path = "/x", offset = 1 }
+    local attached <const> = require("sonde.probe.attach").all(run, { func }, {})
+    assert.equal(0, attached.attached)
+    assert.matches("^Permission denied; the kernel's verifier says:\n.*R1 invalid mem access",
+      attached.failed[1].message)
+    assert.equal(13, attached.failed[1].errno)
+  end)
+end)
+
 describe("a program", function()
   before_each(probes.needed)
 

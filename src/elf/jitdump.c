@@ -60,6 +60,23 @@ static int add(struct reading *r, uint64_t start, uint64_t size,
   return put(r, start, id);
 }
 
+/*
+** The head of the ELF file that perf makes of a piece of code. V8 counts lines
+** from there: it has none below.
+*/
+#define ELF_HEAD 0x40
+
+static void give_lines(struct reading *r, struct code_piece *piece) {
+  struct code_line *rows = &r->map->lines[r->lines.first_line];
+  uint64_t least = UINT64_MAX, from = piece->start + ELF_HEAD;
+  for (uint32_t i = 0; i < r->lines.n_lines; i++)
+    if (rows[i].address < least) least = rows[i].address;
+  for (uint32_t i = 0; i < r->lines.n_lines && least >= from; i++)
+    rows[i].address -= ELF_HEAD;
+  piece->first_line = r->lines.first_line;
+  piece->n_lines = r->lines.n_lines;
+}
+
 static int on_load(struct reading *r, struct cursor *c) {
   cur_skip(c, 16);   /* process, thread, where it would be mapped */
   uint64_t start = cur_u64(c), size = cur_u64(c);
@@ -68,10 +85,8 @@ static int on_load(struct reading *r, struct cursor *c) {
   const char *name = text(c, &len);
   if (c->failed) return 1;
   if (add(r, start, size, name, len) != 0) return -1;
-  if (r->lines.n_lines == 0 || r->lines.start != start || size == 0) return 0;
-  struct code_piece *piece = &r->map->pieces[r->map->n_pieces - 1];
-  piece->first_line = r->lines.first_line;
-  piece->n_lines = r->lines.n_lines;
+  if (r->lines.n_lines > 0 && r->lines.start == start && size > 0)
+    give_lines(r, &r->map->pieces[r->map->n_pieces - 1]);
   r->lines.n_lines = 0;
   return 0;
 }
@@ -94,20 +109,23 @@ static int is_same(const char *name, size_t len) {
   return len == 1 && (unsigned char)name[0] == 255;
 }
 
-static int on_lines(struct reading *r, struct cursor *c) {
+static int is_name(const char *name, size_t len) {
+  for (size_t i = 0; i < len; i++)
+    if ((unsigned char)name[i] < ' ') return 0;
+  return 1;
+}
+
+/* 0; 1 for lines that cannot be; -1 without memory. */
+static int read_lines(struct reading *r, struct cursor *c, uint64_t n) {
   const char *file = "";
   size_t file_len = 0;
-  r->lines.start = cur_u64(c);
-  r->lines.first_line = r->map->n_lines;
-  r->lines.n_lines = 0;
-  uint64_t n = cur_u64(c);
   for (uint64_t i = 0; i < n; i++) {
     uint64_t address = cur_u64(c);
     uint32_t line = cur_u32(c);
     size_t len = 0;
     cur_skip(c, 4);
     const char *name = text(c, &len);
-    if (c->failed) return 1;
+    if (c->failed || !is_name(name, len)) return 1;
     if (!is_same(name, len)) {
       file = name;
       file_len = len;
@@ -116,7 +134,22 @@ static int on_lines(struct reading *r, struct cursor *c) {
       return -1;
     r->lines.n_lines++;
   }
-  return c->failed;
+  return c->failed || cur_left(c) >= 8;   /* up to 7 bytes fill the record */
+}
+
+/*
+** Node.js writes names of files that it has freed: then entries end elsewhere
+** than they should, and none of them is taken.
+*/
+static int on_lines(struct reading *r, struct cursor *c) {
+  r->lines.start = cur_u64(c);
+  r->lines.first_line = r->map->n_lines;
+  r->lines.n_lines = 0;
+  int status = read_lines(r, c, cur_u64(c));
+  if (status == 0) return 0;
+  r->map->n_lines = r->lines.first_line;
+  r->lines.n_lines = 0;
+  return status;
 }
 
 /* 0; 1 for one that says what cannot be; -1 without memory. */

@@ -56,6 +56,7 @@ int bpfcall_next_key(int map, const void *key, void *next) {
 
 int bpfcall_load(uint32_t type, uint32_t attach_type, const struct code *c,
                  char *log, size_t log_size) {
+  if (log != NULL) log[0] = '\0';
   if (c->overflow) return -E2BIG;
   union bpf_attr a;
   memset(&a, 0, sizeof a);
@@ -67,7 +68,6 @@ int bpfcall_load(uint32_t type, uint32_t attach_type, const struct code *c,
   memcpy(a.prog_name, "sonde", 6);
   int fd = call(BPF_PROG_LOAD, &a, sizeof a);
   if (fd >= 0 || log == NULL || fd == -EPERM) return fd;
-  log[0] = '\0';
   a.log_level = 1;
   a.log_buf = pointer(log);
   a.log_size = (uint32_t)log_size;

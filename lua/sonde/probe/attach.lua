@@ -52,7 +52,6 @@ function Attacher:one(place, rung)
       self.rung[place.func.kind] = "program"
       return true
     end
-    return nil, message, number
   end
   return nil, message .. verdict(self.run), number
 end
