@@ -110,6 +110,65 @@ describe("a profile's reader", function()
   end)
 end)
 
+describe("what is no input", function()
+  local function refusal(bytes)
+    local object <const>, message <const>, _, hint <const> =
+      sonde.open { bytes = bytes, name = "x" }
+    assert.is_nil(object)
+    return message, hint
+  end
+
+  it("is quoted when it is short: a server's answer", function()
+    assert.equal("x: text, but not folded stacks (frame;frame;frame count): it says"
+      .. " '404 page not found'", (refusal "404 page not found\n"))
+    assert.equal("x: an HTTP answer with its headers: it says '500 Internal Server Error:"
+      .. " cpu profiling already in use'", (refusal("HTTP/1.1 500 Internal Server Error\r\n"
+      .. "X-Go-Pprof: 1\r\n\r\ncpu profiling already in use\n")))
+  end)
+
+  it("is named with what reads it", function()
+    local message, hint = refusal("go 1.22 trace\0\0\0" .. ("\1"):rep(40))
+    assert.same({ "x: an execution trace of Go", "go tool trace x" }, { message, hint })
+    assert(refusal('"main" #1 prio=5\n   java.lang.Thread.State: RUNNABLE\n'):find("Java", 1, true))
+    for _, rest in ipairs { "\xc2\x8b\8", "\xef\xbf\xbd\8", "?\8" } do
+      message = refusal("\x1f" .. rest .. "\0\0\0\0")
+      assert(message:find("taken for text", 1, true), message)
+    end
+  end)
+
+  it("may stand behind the headers of an answer", function()
+    local body <const> = helper.read(helper.data "pprof/ok.pb.gz")
+    local plain <const> = open(body)
+    local behind <const> = open("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n"
+      .. body)
+    assert.equal(plain:total(), behind:total())
+  end)
+end)
+
+describe("a profile", function()
+  it("whose own patterns cannot be used says so", function()
+    local notes = {}
+    -- A sample type, drop_frames as the third string, and the strings.
+    local file <const> = "\10\4\8\1\16\2\56\3\50\0\50\3cpu\50\2ns\50\1("
+    assert(sonde.open({ bytes = file, name = "x" },
+      { note = function(words) notes[#notes + 1] = words end }))
+    assert.equal(1, #notes)
+    assert(notes[1]:find("^x: no frames are dropped: drop_frames or keep_frames: "), notes[1])
+  end)
+
+  it("without samples or types leaves no file", function()
+    helper.in_directory(function(dir)
+      helper.write(dir .. "/notype.pb", "\50\0\50\1a")
+      for _, path in ipairs { helper.data "pprof/nosample.pb", dir .. "/notype.pb" } do
+        local _, status, err = helper.sonde("convert", path, "-o", dir .. "/x.html")
+        assert.equal(1, status, path)
+        assert(err:find("no samples", 1, true), err)
+        assert.is_nil(helper.read(dir .. "/x.html"))
+      end
+    end)
+  end)
+end)
+
 describe("a goroutine", function()
   it("may have types with blanks in the names of its functions", function()
     local records <const> = dumps.records(tabbed [[

@@ -149,6 +149,24 @@ function filter.foreign_mask(profile, opts)
   return table.concat(bytes)
 end
 
+-- What matches the names that a profile's own patterns mean.
+local function drop_matchers(info)
+  return patterns.matcher("^(?:" .. info.drop_frames .. ")$"), info.keep_frames ~= ""
+    and patterns.matcher("^(?:" .. info.keep_frames .. ")$")
+end
+
+--- What is wrong with the patterns of uninteresting frames that a profile has.
+-- @param profile
+-- @treturn ?string message, when they cannot be used
+function filter.drop_problem(profile)
+  local info <const> = profile:info()
+  if info.drop_frames == "" then return nil end
+  local done <const>, failure <const> = pcall(drop_matchers, info)
+  if done then return nil end
+  if not errors.is_failure(failure) then error(failure, 0) end
+  return "drop_frames or keep_frames: " .. failure.message
+end
+
 --- The mask of the frames that a profile itself calls uninteresting: those of
 -- an allocator, say. Its patterns are of whole names.
 -- @param profile
@@ -159,9 +177,7 @@ function filter.drop_mask(profile)
   if info.drop_frames == "" then return nil end
   -- The patterns are the file's: what is wrong with them is not the user's fault.
   local done, mask = pcall(function()
-    local drop <const> = patterns.matcher("^(?:" .. info.drop_frames .. ")$")
-    local keep <const> = info.keep_frames ~= ""
-      and patterns.matcher("^(?:" .. info.keep_frames .. ")$")
+    local drop <const>, keep <const> = drop_matchers(info)
     return simple_mask(profile:frames(), function(name)
       return drop(name) and not (keep and keep(name))
     end)

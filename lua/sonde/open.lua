@@ -84,6 +84,8 @@ local function losses(profile, source, opts)
       opts.note(source.name .. ": " .. warning)
     end
   end
+  local unused <const> = opts.note and require("sonde.filter").drop_problem(profile)
+  if unused then opts.note(source.name .. ": no frames are dropped: " .. unused) end
   if #lost > 0 then return table.concat(lost, "; ") end
 end
 

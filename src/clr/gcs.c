@@ -124,9 +124,9 @@ static const char *const REASONS[] = {
 static const char *const TYPES[] = {"blocking", "background", "foreground"};
 
 const char *gc_reason(uint32_t reason) {
-  return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason] : "";
+  return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason] : "unknown";
 }
 
 const char *gc_type(uint32_t type) {
-  return type < sizeof TYPES / sizeof *TYPES ? TYPES[type] : "";
+  return type < sizeof TYPES / sizeof *TYPES ? TYPES[type] : "unknown";
 }

@@ -10,6 +10,10 @@
 #define EP "Microsoft-DotNETCore-EventPipe"
 #define DS "Microsoft-Diagnostics-DiagnosticSource"
 
+/* All events of DiagnosticSource that tell of somebody's own. */
+#define ARGUMENTS \
+  "SourceName:z EventName:z Count:u16 Arguments:{Key:z Value:z}*Count"
+
 /* Numbers that a later '*' may name; more than any layout has. */
 #define NUMBERS_MAX 32
 
@@ -20,6 +24,7 @@ static const struct layout layouts[] = {
 #include "clr/universal.def"
 #undef LAYOUT
 #undef UNIVERSAL
+#undef ARGUMENTS
 };
 
 const struct layout *layout_find(const char *provider, const char *name,

@@ -83,6 +83,7 @@ static int thin_timeline(struct sampler *s) {
 static int next_pass(struct sampler *s, const struct sample *first) {
   if (s->pass > 0) {
     int64_t period = period_ns(s, first->ticks);
+    s->is_timed |= period > 0;
     charge(s, period);
     note_gap(s, s->pass_since, period);
     if (median_add(&s->periods, period) != 0 || thin_timeline(s) != 0)
@@ -164,6 +165,25 @@ int sampler_add(struct sampler *s, const struct sample *sample) {
 /* The sampler sleeps for 1 ms: what a pass is worth when there is no other. */
 #define NOMINAL_PERIOD 1000000
 
+/*
+** The clock stood still all the time: each sample is worth what lies between
+** two at least.
+*/
+static void charge_untimed(struct sampler *s) {
+  for (uint32_t i = 0; i < s->rows.count; i++) {
+    struct row *row = &s->rows.rows[i];
+    struct actor *who = &s->actors->rows[row->key.thread];
+    row->value[1] = saturate_multiply(row->value[0], NOMINAL_PERIOD,
+                                      &s->rows.saturated);
+    who->wall_ns = saturate_add(who->wall_ns, row->value[1],
+                                &s->rows.saturated);
+  }
+  for (uint32_t i = 0; s->timeline != NULL && i < s->timeline->count; i++)
+    s->timeline->weight_ns[i] = NOMINAL_PERIOD;
+  s->n_pending = 0;
+}
+
 void sampler_finish(struct sampler *s) {
-  charge(s, s->passes > 1 ? median_value(&s->periods) : NOMINAL_PERIOD);
+  if (s->passes > 1 && !s->is_timed) charge_untimed(s);
+  else charge(s, s->passes > 1 ? median_value(&s->periods) : NOMINAL_PERIOD);
 }

@@ -4,7 +4,7 @@
 ** worth the time from its pass to the next pass, never to the thread's next
 ** sample, which would charge a thread for time in which it was not even
 ** there. A pass is a run of samples in which no thread repeats; the last one
-** is worth the median period.
+** is worth the median period. Where no time passes at all each is worth 1 ms.
 */
 #ifndef SONDE_CLR_SAMPLER_H
 #define SONDE_CLR_SAMPLER_H
@@ -46,6 +46,7 @@ struct sampler {
   struct sampler_pending *pending;   uint32_t pending_cap, n_pending;
   uint32_t pass;               /* number of this pass, from 1 */
   uint64_t passes;
+  int is_timed;                /* time has passed between two of them */
   int64_t pass_since, pass_ticks;
   struct median periods;
   struct sampler_gap gaps[SAMPLER_GAPS];   uint32_t n_gaps;

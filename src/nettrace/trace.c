@@ -8,6 +8,9 @@
 #define NS_PER_SECOND INT64_C(1000000000)
 #define DEFAULT_FREQUENCY NS_PER_SECOND
 
+/* A thousand times what any clock has: what is beyond is damage. */
+#define MAX_FREQUENCY (1000 * NS_PER_SECOND)
+
 /* Days since 1970-01-01 of a date in the Gregorian calendar. */
 static int64_t days_from_date(int64_t year, int64_t month, int64_t day) {
   year -= month <= 2;
@@ -18,15 +21,26 @@ static int64_t days_from_date(int64_t year, int64_t month, int64_t day) {
          - 719468;
 }
 
+static int days_in_month(int year, int month) {
+  static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  int is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  return days[month - 1] + (month == 2 && is_leap);
+}
+
+/* Year, month, weekday, day, and the time of day to milliseconds. */
+static int is_date(const uint16_t *t) {
+  return t[0] >= 1970 && t[0] <= 2261 && t[1] >= 1 && t[1] <= 12
+         && t[3] >= 1 && t[3] <= days_in_month(t[0], t[1]) && t[4] < 24
+         && t[5] < 60 && t[6] < 60 && t[7] < 1000;
+}
+
 /* The weekday is not looked at: writers disagree about its first day. */
 static void read_wall(struct nt_reader *r, struct cursor *c,
                       uint64_t offset) {
   uint16_t *t = r->info.system_time;
   for (int i = 0; i < 8; i++) t[i] = cur_u16(c);
   if (c->failed) return;
-  r->info.wall_valid = t[0] >= 1970 && t[0] <= 2261 && t[1] >= 1
-                       && t[1] <= 12 && t[3] >= 1 && t[3] <= 31 && t[4] < 24
-                       && t[5] < 60 && t[6] < 60 && t[7] < 1000;
+  r->info.wall_valid = is_date(t);
   if (!r->info.wall_valid) {
     reader_problem(r, PROBLEM_CLOCK, offset,
                    "start time %u-%u-%u %u:%u:%u.%u is no date: wall-clock "
@@ -41,7 +55,7 @@ static void read_wall(struct nt_reader *r, struct cursor *c,
 
 static void repair_clock(struct nt_reader *r, uint64_t offset) {
   struct nt_info *info = &r->info;
-  if (info->frequency <= 0) {
+  if (info->frequency <= 0 || info->frequency > MAX_FREQUENCY) {
     reader_problem(r, PROBLEM_CLOCK, offset,
                    "clock frequency %lld: ticks are taken as nanoseconds",
                    (long long)info->frequency);

@@ -30,6 +30,12 @@ local OTHERS <const> = {
   core = { "a core dump", "dotnet-dump analyze %s" },
   elf = { "a program or library (ELF)", nil },
   minidump = { "a minidump", "dotnet-dump analyze %s" },
+  go_trace = { "an execution trace of Go", "go tool trace %s" },
+  jfr = { "a recording of Java Flight Recorder", "jfr summary %s" },
+  java = { "a dump of Java's threads, which sonde does not read", nil },
+  lldb = { "stacks as lldb prints them", "gdb -batch -ex 'thread apply all bt' -p PID" },
+  mangled = { "packed by gzip and then changed: on its way it was taken for text",
+    "fetch it again without a shell between: curl -o FILE URL" },
   goroutines = { "a goroutine dump", "sonde dump %s" },
   native = { "stacks of a native process", "sonde dump %s" },
   zstd = { "compressed by zstd", "zstd -dc %s | sonde top -" },
@@ -47,8 +53,26 @@ local MAGICS <const> = {
   { "Nettrace", "nettrace" }, { "\x1f\x8b", "gzip" }, { "\xfd7zXZ\0", "xz" },
   { "PK\3\4", "zip" }, { "PERFILE2", "perf" }, { "MDMP", "minidump" },
   { "SQLite format 3\0", "sqlite" }, { "\x28\xb5\x2f\xfd", "zstd" }, { "BZh", "bzip2" },
-  { "\x04\x22\x4d\x18", "lz4" }, { "7z\xbc\xaf", "7z" },
+  { "\x04\x22\x4d\x18", "lz4" }, { "7z\xbc\xaf", "7z" }, { "FLR\0", "jfr" },
 }
+
+-- What becomes of the second byte of gzip's mark when the data are taken for text:
+-- in Latin 1, in no encoding, in Windows' own, in ASCII.
+local MANGLED <const> = { "\xc2\x8b\8", "\xef\xbf\xbd\8", "\xe2\x80\xb9\8", "?\8" }
+
+local function by_mangled(head)
+  if head:sub(1, 1) ~= "\x1f" then return nil end
+  for _, rest in ipairs(MANGLED) do
+    if head:sub(2, 1 + #rest) == rest then return "mangled" end
+  end
+end
+
+-- What begins with words that only it has.
+local function by_words_of_others(head)
+  if head:find("^go 1%.%d+ trace%z") then return "go_trace" end
+  if head:find("\n%s+java%.lang%.Thread%.State: ") then return "java" end
+  if head:find("\n%s+%*? ?frame #0: 0x") and head:find("thread #%d") then return "lldb" end
+end
 
 -- How streams of .NET begin, the older way without a name.
 local BEGINNINGS <const> = { "Nettrace", "\20\0\0\0" .. FAST_SERIALIZATION }
@@ -261,7 +285,8 @@ function detect.kind(head)
   if is_beginning(head) then return "beginning" end
   -- Many a dump was saved with the headers of the answer that held it.
   if head:find("^HTTP/1%.") then return by_goroutines(head) or "http" end
-  return by_magic(head) or by_serialization(head) or by_elf(head) or by_words(head)
+  return by_magic(head) or by_mangled(head) or by_words_of_others(head)
+    or by_serialization(head) or by_elf(head) or by_words(head)
     or by_protobuf(head)
     or by_text(head) or by_etl(head) or by_remains(head)
 end

@@ -298,6 +298,28 @@ end
 
 local UNPACK <const> = { gzip = unpack_gzip, zip = unpack_zip, xz = unpack_xz }
 
+-- Behind the headers of an answer that went well stands what was asked for.
+local function behind_headers(source)
+  local head <const> = source.input:peek(detect.HEAD)
+  local _, last = head:find("\r?\n\r?\n")
+  if last == nil or not head:find("^HTTP/%S+ 200") then return "http" end
+  source.input:skip(last)
+  return look(source)
+end
+
+-- What a short text says, which is most often why there is nothing else: a server's
+-- answer that was saved.
+local function quoted(source, kind)
+  if kind ~= "text" and kind ~= "http" then return "" end
+  local head <const> = source.input:peek(512)
+  if head == nil or #head == 512 then return "" end
+  local words = {}
+  if kind == "http" then words[1] = head:match("^HTTP/%S+%s+([^\r\n]*)") end
+  words[#words + 1] = (kind == "http" and head:match("\r?\n\r?\n(.*)") or head)
+    :match("^%s*([^\r\n]+)")
+  return #words > 0 and (": it says '%s'"):format(table.concat(words, ": ")) or ""
+end
+
 -- What text with a mark, or in UTF-16, is taken for.
 local MAYBE_TEXT <const> = {
   text = true, unknown = true, folded = true, goroutines = true, native = true, legacy = true,
@@ -312,11 +334,13 @@ local MAYBE_TEXT <const> = {
 -- @treturn ?string hint what helps
 function Source:kind(others)
   local kind, message, code, hint = look(self)
+  if kind == "http" then kind, message, code, hint = behind_headers(self) end
   if UNPACK[kind] then kind, message, code, hint = UNPACK[kind](self) end
   if MAYBE_TEXT[kind] then kind, message, code, hint = plain_text(self, kind) end
   if kind == nil then return nil, message, code, hint end
   if READABLE[kind] or others and others[kind] then return kind end
   local what, advice = detect.describe(kind, self.name)
+  what = what .. quoted(self, kind)
   if self.packed then what = ("inside its %s: %s"):format(self.packed, what) end
   if detect.is_packed(kind) then advice = REPACK[self.packed]:format(quote(self.name)) end
   return self:fail(what, "not_nettrace", advice)

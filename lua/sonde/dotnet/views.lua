@@ -203,6 +203,10 @@ local COMMENTS <const> = {
 -- Holes in the sampling: periods of more than ten times the usual one.
 local function comment_gaps(trace)
   local sampling <const> = trace.core:sampling()
+  local longest <const> = sampling.gaps[1]
+  if longest and longest.period_ns == 0 then
+    return "the trace's clock stood still between all samples: each counts as 1ms"
+  end
   local n, total = 0, 0
   for _, gap in ipairs(sampling.gaps) do
     if gap.period_ns > 10 * sampling.period_ns then
@@ -210,9 +214,11 @@ local function comment_gaps(trace)
     end
   end
   if n == 0 or total < 100000000 then return nil end
-  return ("%s%d times the sampler was late by more than ten periods of %s: %s in all, charged to"
-    .. " the samples before"):format(n == #sampling.gaps and "at least " or "", n,
-    units.duration(sampling.period_ns), units.duration(total))
+  local times <const> = n == 1 and "once" or ("%s%d times"):format(
+    n == #sampling.gaps and "at least " or "", n)
+  return ("%s the sampler was late by more than ten periods of %s: %s in all, charged to"
+    .. " the samples before"):format(times, units.duration(sampling.period_ns),
+    units.duration(total))
 end
 
 local function comment_lost(trace)

@@ -309,6 +309,7 @@ end
 local function page_of(profile, opts)
   local index, message, code = scope.find_type(profile, opts.type)
   if index == nil then return nil, message, code end
+  if #profile == 0 then return nil, "no samples", "no_samples" end
   local facts <const>, notes <const> = facts_of(profile), profile:notes()
   local name <const> = notes.view or profile:types()[index].type
   return {

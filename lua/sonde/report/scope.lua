@@ -73,7 +73,7 @@ end
 -- @treturn ?string code `unknown_name`
 function scope.find_type(profile, wanted)
   local types <const> = profile:types()
-  if #types == 0 then return nil, "the profile has no sample types", "unknown_name" end
+  if #types == 0 then return nil, "no samples: the profile has no sample types", "no_samples" end
   if wanted == nil then return profile:info().default_type or #types end
   local found <const> = type_named(types, wanted)
     or type_named(types, (wanted:gsub("^inuse_", ""))) or type_named(types, "inuse_" .. wanted)
