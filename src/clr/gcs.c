@@ -124,7 +124,8 @@ static const char *const REASONS[] = {
 static const char *const TYPES[] = {"blocking", "background", "foreground"};
 
 const char *gc_reason(uint32_t reason) {
-  return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason] : "unknown";
+  return reason < sizeof REASONS / sizeof *REASONS ? REASONS[reason]
+                                                   : "unknown";
 }
 
 const char *gc_type(uint32_t type) {
