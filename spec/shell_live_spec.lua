@@ -3,6 +3,7 @@
 local complete <const> = require "sonde.shell.complete"
 local dotnet <const> = require "spec.support.dotnet"
 local helper <const> = require "spec.support.helper"
+local loop <const> = require "sonde.base.loop"
 local new_shell <const> = require("spec.support.shells").new
 local pty <const> = require "spec.support.pty"
 local sample_store <const> = require "spec.support.sample_store"
@@ -85,6 +86,18 @@ describe("a running process in the shell", function()
       terminal:say(("target(%d):top()"):format(process.pid), "OWN%")
       terminal:type "q"
       terminal:expect "> "
+      -- What was interrupted leaves nothing behind in the process.
+      terminal:say(("target(%d):trace{ output = '%s/x.nettrace' }:wait()"):format(process.pid,
+        directory), "wait()\n")
+      for _ = 1, 400 do
+        if dotnet.sessions(process.pid) > 0 then break end
+        loop.sleep(25000000)
+      end
+      assert.is_true(dotnet.sessions(process.pid) > 0)
+      terminal:type "\3"
+      terminal:expect "interrupted\n"
+      terminal:expect "> "
+      assert.is_true(dotnet.has_no_sessions(process.pid))
       -- Signals are the shell's again.
       terminal:say("print(2 * 21) while true do end", "\n42\n")
       terminal:type "\3"
@@ -165,7 +178,7 @@ describe("a policy in the shell", function()
     shell.ask("lines = {} for i = 1, 20 do lines[i] = i .. ',7,1,Api,cpu,90' end")
     shell.ask "policy('cpu_spike'):test(lines)"
     assert.equal("11.0\n", (shell.ask "it:where{ fired = true }[1].time_s"))
-    assert.matches("^ *rows", (shell.ask "policy('cpu_spike'):matches():group 'fits'"))
+    assert.matches("^fits +rows\n", (shell.ask "policy('cpu_spike'):matches():group 'fits'"))
     assert.matches("^sonde: no policy is called 'cpu_spik' %(did you mean 'cpu_spike'%?%)",
       told(shell, "policy 'cpu_spik'"))
     helper.in_directory(function(directory)

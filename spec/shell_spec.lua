@@ -187,6 +187,8 @@ describe("Lua in the shell", function()
       { "nosuch.x", "attempt to index a nil value (global 'nosuch')", "help lua" },
       { "profil:top()", "attempt to index a nil value (global 'profil')", "profile" },
       { "error 'oops'", "oops", "help lua" },
+      { "trace:threads():wher {}", "attempt to call a nil value (method 'wher')",
+        "help rows:where" },
       { "error{ why = 1 }", "why  1", "help lua" },
       { "1 +* 2", "unexpected symbol near '*'", "help lua" },
       { "tpo", "unknown word 'tpo' (did you mean 'top'?)", "top" },
@@ -224,6 +226,14 @@ describe("Lua in the shell", function()
   end)
 end)
 
+it("the prompt names what is in use by its variable or its file", function()
+  local shell <const> = new_shell(BEFORE)
+  shell.ask(("use sonde.open %q"):format(AFTER))
+  assert.equal("after.folded samples", shell:state())
+  shell.ask(("tuesday = sonde.open %q"):format(AFTER), "use tuesday")
+  assert.equal("tuesday samples", shell:state())
+end)
+
 describe("rows in the shell", function()
   it("of every table that is shown can be filtered and sorted", function()
     local shell <const> = new_shell(TRACE)
@@ -239,6 +249,7 @@ describe("rows in the shell", function()
     shell.ask "profile:types()"
     assert.matches("^it:where\n", (shell.ask "help it:where"))
     assert.equal("samples\n", (shell.ask "it:where{ unit = 'count' }[1].type"))
+    assert.equal("1\tnil\t3\n", (shell.ask "return 1, nil, 3, nil"))
     shell.ask "providers"
     assert.equal("no rows\n", (shell.ask "it:where{ count = '<0' }"))
     assert.matches("^sonde: no field 'cuont' .*did you mean 'count'",

@@ -73,6 +73,14 @@ describe("a shell without a terminal", function()
     assert.equal("120\n", out)
   end)
 
+  it("loads nothing that is for running processes until it is asked for", function()
+    local out <const> = helper.sonde("shell", TRACE, "-c", "focus=Alpha", "-c", "top1", "-c",
+      "for _, name in ipairs { 'luv', 'sonde.targets', 'sonde.policy', 'sonde.shell.live' } do"
+      .. " print(name, package.loaded[name] ~= nil) end")
+    assert.matches("\nluv\tfalse\nsonde.targets\tfalse\nsonde.policy\tfalse\n"
+      .. "sonde.shell.live\tfalse\n$", out)
+  end)
+
   it("loads the user's own file", function()
     helper.in_directory(function(directory)
       helper.run(("mkdir -p %s/config/sonde"):format(directory))

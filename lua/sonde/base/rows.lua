@@ -275,6 +275,11 @@ function Rows:group(by)
       add_to(group, record, by)
     end
   end
+  local columns = { by, "rows" }
+  for _, name in ipairs(rows.fields(list)) do
+    if name ~= by and name ~= "rows" then columns[#columns + 1] = name end
+  end
+  about[list] = { columns = columns }
   return rows.of(list):sort("-rows", by)
 end
 

@@ -116,6 +116,14 @@ words.add("redo", {
   end,
 })
 
+-- What the prompt calls an input: a variable by its name, all else by its file.
+local function name_of(expression, object)
+  if expression:find("^[%a_][%w_]*$") then return expression end
+  local notes <const> = type(object.notes) == "function" and object:notes() or object
+  local name <const> = type(notes.name) == "string" and notes.name:match("[^/]*$")
+  return name and name ~= "" and name or expression
+end
+
 local function input_of(shell, expression, line)
   local current <const> = shell.session
   local number <const> = ({ before = 1, after = 2 })[expression]
@@ -123,7 +131,9 @@ local function input_of(shell, expression, line)
   for _, input in ipairs(current.inputs) do
     if expression == "trace" and input.is_trace and #current.inputs == 1 then return input end
   end
-  local input <const> = session.input(current:value_of(expression), "", expression)
+  local object <const> = current:value_of(expression)
+  local input <const> = session.input(object, "", expression)
+  input.name = name_of(expression, object)
   input.expression = current:name_value(expression, line)
   return input
 end

@@ -115,11 +115,21 @@ local function plain_message(raised)
   return (message:gsub("^line:1: ", ""):gsub("^line:(%d+): ", "line %1: "))
 end
 
+-- A method that is nearly one of what people call methods of.
+local function near_method(message)
+  local wanted <const> = message:match("call a nil value %(method '([%w_]+)'%)$")
+  local reference <const> = wanted and require("sonde.shell.reference")
+  for _, class in ipairs(wanted and { "rows", "profile", "trace", "target", "store" } or {}) do
+    local near <const> = options.suggest(wanted, reference.methods(class))
+    if near then return ("help %s:%s"):format(class, near) end
+  end
+end
+
 -- The name that an error of Lua is about is often one that is near another.
 local function hint_for(self, message)
   local name <const> = message:match("global '([%w_]+)'")
   local near <const> = name and options.suggest(name, self.session:object_names())
-  return near or "help lua"
+  return near or near_method(message) or "help lua"
 end
 
 -- Hints of the library are commands; here they are words.
@@ -200,13 +210,27 @@ local execute <const> = interruptible(function(self, line)
   RUN[kind](self, line, name, rest, digits)
 end)
 
+-- The sessions of the line that was interrupted: nobody has them any more, and the
+-- processes would be sampled for ever.
+local function sessions()
+  local module <const> = package.loaded["sonde.dotnet.session"]
+  return module, module and module.all()
+end
+
+local function close_sessions(before)
+  local module <const> = sessions()
+  if module then module.close_all(before) end
+end
+
 --- Runs a line, or several lines of Lua. Errors are told, not raised.
 -- @tparam string line
 -- @treturn integer the exit status that it means: 0 when it worked
 function Shell:run(line)
+  local _, before = sessions()
   local done, raised = xpcall(execute, with_trace, self, line)
   core.heed_signals(false)   -- an error for lack of memory meets no handler
   if done then return errors.exit.done end
+  if errors.is_interrupt(raised) then close_sessions(before) end
   return handle(self, raised)
 end
 

@@ -160,6 +160,15 @@ function reference.page(name)
   return table.concat(lines, "\n")
 end
 
+--- The names of the functions of a class.
+-- @tparam string name of a page
+-- @treturn {string,...}
+function reference.methods(name)
+  local names = {}
+  for i, entry in ipairs(entries_of(CLASSES[name])) do names[i] = entry[1] end
+  return names
+end
+
 --- All that is said of one function.
 -- @tparam string name of a page
 -- @tparam string method

@@ -233,15 +233,19 @@ function show.text(value, width)
   return (lines_of(tostring(value)):gsub("\n$", ""))
 end
 
---- Several values: short ones on one line, as `print` puts them.
+--- Several values: short ones on one line, as `print` puts them; without those at
+-- the end that are nil.
 -- @tparam table values packed, with `n`
 -- @tparam ?integer width as of `show.text`
 -- @treturn string
 -- @treturn ?boolean as of `show.text`
 function show.all(values, width)
-  if values.n == 1 then return show.text(values[1], width) end
+  local n = values.n
+  -- What might have gone wrong and has not is no answer.
+  while n > 1 and values[n] == nil do n = n - 1 end
+  if n == 1 then return show.text(values[1], width) end
   local parts, separator = {}, "\t"
-  for i = 1, values.n do
+  for i = 1, n do
     parts[i] = show.text(values[i], width)
     if parts[i]:find("\n", 1, true) or #parts[i] > MAX_CELL then separator = "\n" end
   end
