@@ -4,16 +4,19 @@
 */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "lua/l_aux.h"
 #include "lua/l_core.h"
 #include "lua/l_sys.h"
+#include "sys/procfile.h"
 #include "sys/procstat.h"
 
 /* Times in /proc/PID/stat are in ticks of 10 ms on every Linux. */
 #define NS_PER_TICK 10000000u
 
 #define FOLDER_CLASS "sonde.folder"
+#define KEPT_CLASS "sonde.kept"
 
 #define KERNEL_THREAD 0x00200000u   /* PF_KTHREAD */
 
@@ -41,10 +44,53 @@ static int process_stat(lua_State *L) {
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
   else snprintf(path, sizeof path, "/proc/%lld/task/%lld/stat",
                 (long long)pid, (long long)id);
-  int status = procstat_read(path, text, &stat);
+  int fd = procfile_open(path);
+  if (fd < 0) return sys_fail(L, -fd, path);
+  int status = procstat_read(fd, text, &stat);
+  close(fd);
   if (status < 0) return sys_fail(L, -status, path);
   push_stat(L, id, &stat);
   return 1;
+}
+
+/* A process whose file stays open, to be read again and again. */
+struct kept {
+  int open;
+  int fd;
+  lua_Integer pid;
+};
+
+/* core.process_keep(pid): such a process; nil, message, code. */
+static int process_keep(lua_State *L) {
+  char path[80];
+  lua_Integer pid = luaL_checkinteger(L, 1);
+  struct kept *k = aux_new(L, KEPT_CLASS, sizeof *k);
+  snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  int fd = procfile_open(path);
+  if (fd < 0) return sys_fail(L, -fd, path);
+  k->fd = fd;
+  k->open = 1;
+  k->pid = pid;
+  return 1;
+}
+
+/* kept:stat(): as core.process_stat gives it, but never another process's. */
+static int kept_stat(lua_State *L) {
+  struct kept *k = luaL_checkudata(L, 1, KEPT_CLASS);
+  luaL_argcheck(L, k->open, 1, "it is closed");
+  char text[PROCSTAT_TEXT];
+  struct procstat stat;
+  int status = procstat_read(k->fd, text, &stat);
+  if (status < 0) return sys_fail(L, -status, NULL);
+  push_stat(L, k->pid, &stat);
+  return 1;
+}
+
+static int kept_close(lua_State *L) {
+  struct kept *k = luaL_checkudata(L, 1, KEPT_CLASS);
+  if (k->open) close(k->fd);
+  k->open = 0;
+  return 0;
 }
 
 /* A folder that is read; the collector closes it when Lua raises meanwhile. */
@@ -81,20 +127,35 @@ static int process_numbers(lua_State *L) {
 
 static const luaL_Reg functions[] = {
   {"process_stat", process_stat},
+  {"process_keep", process_keep},
   {"numbers_in", process_numbers},
   {NULL, NULL}
 };
 
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
-static const luaL_Reg meta[] = {
+static const luaL_Reg folder_meta[] = {
   {"__gc", folder_close},
   {"__close", folder_close},
   {NULL, NULL}
 };
 
+static const luaL_Reg kept_methods[] = {
+  {"stat", kept_stat},
+  {"close", kept_close},
+  {NULL, NULL}
+};
+
+static const luaL_Reg kept_meta[] = {
+  {"__gc", kept_close},
+  {"__close", kept_close},
+  {NULL, NULL}
+};
+
 void process_open(lua_State *L) {
-  aux_class(L, FOLDER_CLASS, no_methods, meta);
+  aux_class(L, FOLDER_CLASS, no_methods, folder_meta);
+  lua_pop(L, 1);
+  aux_class(L, KEPT_CLASS, kept_methods, kept_meta);
   lua_pop(L, 1);
   luaL_setfuncs(L, functions, 0);
 }

@@ -6,24 +6,20 @@
 #include <stdint.h>
 #include <unistd.h>
 
-static int open_file(const char *path) {
+int procfile_open(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   return fd < 0 ? -errno : fd;
 }
 
-ssize_t procfile_read_line(const char *path, void *data, size_t size) {
-  int fd = open_file(path);
-  if (fd < 0) return fd;
+ssize_t procfile_read_line(int fd, void *data, size_t size) {
   ssize_t n;
-  do n = read(fd, data, size);
+  do n = pread(fd, data, size, 0);
   while (n < 0 && errno == EINTR);
-  if (n < 0) n = -errno;
-  close(fd);
-  return n;
+  return n < 0 ? -errno : n;
 }
 
 ssize_t procfile_read(const char *path, void *data, size_t size) {
-  int fd = open_file(path);
+  int fd = procfile_open(path);
   if (fd < 0) return fd;
   size_t got = 0;
   while (got < size) {

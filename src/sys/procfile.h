@@ -15,9 +15,10 @@
 ssize_t procfile_read(const char *path, void *data, size_t size);
 
 /*
-** The same of a file that the kernel gives whole in the first read, as it does
-** those of one line: nobody asks whether there is more.
+** For files that the kernel gives whole in the first read, as it does those of
+** one line: a descriptor that is kept, and what the file holds now.
 */
-ssize_t procfile_read_line(const char *path, void *data, size_t size);
+int procfile_open(const char *path);
+ssize_t procfile_read_line(int fd, void *data, size_t size);
 
 #endif

@@ -44,9 +44,8 @@ int procstat_parse(const char *text, size_t size, struct procstat *out) {
   return 0;
 }
 
-int procstat_read(const char *path, char text[PROCSTAT_TEXT],
-                  struct procstat *out) {
-  ssize_t n = procfile_read_line(path, text, PROCSTAT_TEXT);
+int procstat_read(int fd, char text[PROCSTAT_TEXT], struct procstat *out) {
+  ssize_t n = procfile_read_line(fd, text, PROCSTAT_TEXT);
   return n < 0 ? (int)n : procstat_parse(text, (size_t)n, out);
 }
 

@@ -27,9 +27,12 @@ struct procstat {
 /* Takes a text apart; -EINVAL when it is no such text. */
 int procstat_parse(const char *text, size_t size, struct procstat *out);
 
-/* Reads and takes apart a file; 'text' must stay while the name is used. */
-int procstat_read(const char *path, char text[PROCSTAT_TEXT],
-                  struct procstat *out);
+/*
+** Reads and takes apart what an open file says now; 'text' must stay while the
+** name is used. -ESRCH when the process of the file has gone, even if another
+** has its number.
+*/
+int procstat_read(int fd, char text[PROCSTAT_TEXT], struct procstat *out);
 
 /* The next entry of a folder whose name is a number; 0 when there is none. */
 int procstat_next(DIR *folder, int64_t *number);

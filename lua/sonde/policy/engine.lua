@@ -149,12 +149,18 @@ local function conclude(self, target, rule, time, outcome, why)
   end
 end
 
--- A policy that failed is stopped, and no other.
+-- A policy that failed is stopped, and no other. What holds nothing of its writer's
+-- (`is_plain`) cannot fail.
 local function step(self, target, rule, time, method, value, channel)
   if rule.policy.stopped then return end
   local instance <const> = rule.instance
-  local outcome <const>, why <const> = guarded(self, rule.policy, instance[method], instance, time,
-    value, channel)
+  local call <const> = instance[method]
+  local outcome, why
+  if instance.is_plain then
+    outcome, why = call(instance, time, value, channel)
+  else
+    outcome, why = guarded(self, rule.policy, call, instance, time, value, channel)
+  end
   if outcome then conclude(self, target, rule, time, outcome, why) end
 end
 

@@ -16,6 +16,10 @@ local REST <const> = 5 * SECOND
 local YOUNG <const> = 3 * SECOND
 local ASK_AGAIN <const> = SECOND // 2
 
+-- Of so many that are watched the file stays open; of 1024 descriptors, which is what
+-- a process has by default, most are left.
+local MOST_KEPT <const> = 384
+
 local Presence <const> = {}
 Presence.__index = Presence
 
@@ -25,7 +29,8 @@ Presence.__index = Presence
 --   `changed` (its facts are others), `left` (`status`, when it was told)
 -- @treturn Presence
 function presence.new(heard)
-  return setmetatable({ heard = heard, processes = {}, leaving = {}, round = 0 }, Presence)
+  return setmetatable({ heard = heard, processes = {}, leaving = {}, round = 0,
+    n_kept = 0 }, Presence)
 end
 
 -- When a process began, on the clock of `now`.
@@ -75,9 +80,29 @@ local function arrive(self, stat, now)
   if known.facts then self.heard.arrived(known) end
 end
 
+local function let_go(self, known)
+  if known.kept == nil then return end
+  known.kept:close()
+  known.kept, self.n_kept = nil, self.n_kept - 1
+end
+
+local function keep(self, known)
+  if known.kept or self.n_kept >= MOST_KEPT then return end
+  known.kept = proc.keep(known.pid)
+  if known.kept then self.n_kept = self.n_kept + 1 end
+end
+
+-- nil when it has gone.
+local function stat_of(self, known)
+  if not known.is_watched then let_go(self, known) else keep(self, known) end
+  if known.kept then return known.kept:stat() end
+  return proc.stat(known.pid)
+end
+
 -- What a process that is watched did last may still be on its way: it leaves a
 -- round later.
 local function miss(self, known)
+  let_go(self, known)
   if self.processes[known.pid] == known then self.processes[known.pid] = nil end
   if known.is_watched then
     self.leaving[#self.leaving + 1] = known
@@ -92,7 +117,7 @@ local function look_at(self, pid, now)
     known.round = self.round
     return
   end
-  local stat <const> = proc.stat(pid)
+  local stat <const> = known and stat_of(self, known) or proc.stat(pid)
   if stat == nil then return end
   if known and known.start ~= stat.start_time then
     miss(self, known)
@@ -116,6 +141,11 @@ function Presence:ended(statuses)
   for _, known in ipairs(self.leaving) do
     known.status = known.status or statuses[known.pid]
   end
+end
+
+--- Looks no more.
+function Presence:close()
+  for _, known in pairs(self.processes) do let_go(self, known) end
 end
 
 --- Looks who is there.

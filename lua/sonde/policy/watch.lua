@@ -289,6 +289,7 @@ function Watch:close(timeout)
     if known.attachment then known.attachment:close() end
   end
   if self.ends then self.ends:close() end
+  self.presence:close()
   -- What was closed says good-bye in tasks.
   loop.sleep(SECOND // 5)
 end

@@ -100,7 +100,7 @@ function metric.explain(spec)
   return text
 end
 
-local Instance <const> = {}
+local Instance <const> = { is_plain = true }
 Instance.__index = Instance
 
 --- Waits for it in one target.
@@ -154,7 +154,8 @@ local function judge(self, time, value)
   if value ~= value then return end_run(self, "a value that is no number") end
   note(self, value)
   if not holds(self, value) then
-    local outcome <const>, why <const> = end_run(self, words.number(value))
+    local outcome, why
+    if self.run_from then outcome, why = end_run(self, words.number(value)) end
     if self.spec.unchanged then self.run_from, self.run_value = time, value end
     return outcome, why
   end
