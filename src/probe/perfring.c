@@ -14,8 +14,8 @@
 #include "probe/unwind.h"
 
 /* Memory of all rings, and of one of them; powers of two. */
-#define MOST_BYTES ((size_t)64 << 20)
-#define MOST_RING ((size_t)16 << 20)
+#define MOST_BYTES ((size_t)128 << 20)
+#define MOST_RING ((size_t)32 << 20)
 #define USUAL_RING ((size_t)4 << 20)
 #define LEAST_RING ((size_t)64 << 10)
 

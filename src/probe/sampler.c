@@ -26,6 +26,7 @@ struct sampler *sampler_new(const struct perfring_options *options) {
   blockio_init(&s->blocks, &s->budget);
   s->is_off = options->with_switches != 0;
   s->has_raw = options->with_raw != 0;
+  s->with_kernel = options->with_kernel != 0;
   s->is_time = options->type == PERF_TYPE_SOFTWARE
                && options->config <= PERF_COUNT_SW_TASK_CLOCK;
   s->rules = unwind_rules_new();
@@ -223,15 +224,16 @@ static uint32_t user_part(struct sampler *s, const struct perfsample *sample) {
   return node;
 }
 
+static void need_kernel(struct sampler *s) {
+  if (!s->has_kernel) kernelsyms_read(&s->kernel);
+  s->has_kernel = 1;
+}
+
 static uint32_t kernel_part(struct sampler *s, const struct perfsample *sample,
                             uint32_t node) {
   uint32_t module = spaces_kernel(&s->spaces);
   if (module == UINT32_MAX) return STACK_NONE;
-  /* It takes a tenth of a second, which nobody waits for yet. */
-  if (!s->has_kernel && sample->n_kernel > 0) {
-    kernelsyms_read(&s->kernel);
-    s->has_kernel = 1;
-  }
+  if (sample->n_kernel > 0) need_kernel(s);
   s->spaces.modules[module].kind = MODULE_KERNEL;
   for (uint64_t i = sample->n_kernel; i > 0 && node != STACK_NONE; i--) {
     uint64_t address = sample->kernel[i - 1] - (i > 1);
@@ -259,8 +261,7 @@ void sampler_keep_interrupt(struct sampler *s, struct perfsample *sample) {
   const char *module;
   sample->n_user = 0;
   sample->in.registers = NULL;
-  if (!s->has_kernel) kernelsyms_read(&s->kernel);
-  s->has_kernel = 1;
+  need_kernel(s);
   for (uint64_t i = 0; i < sample->n_kernel; i++) {
     const char *name = kernelsyms_find(&s->kernel, sample->kernel[i] - 1,
                                        &module);
@@ -379,6 +380,8 @@ uint64_t sampler_now(void) {
 }
 
 int sampler_start(struct sampler *s) {
+  /* It takes a tenth of a second, in which the rings would fill up. */
+  if (s->with_kernel) need_kernel(s);
   s->began = sampler_now();
   return perfring_start(s->ring);
 }

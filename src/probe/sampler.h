@@ -65,8 +65,8 @@ struct sampler {
   struct perfring *ring;
   struct spaces spaces;
   struct unwind_rules *rules;
-  struct kernelsyms kernel;        /* read with the first sample of it */
-  uint8_t has_kernel;
+  struct kernelsyms kernel;        /* read before the first sample */
+  uint8_t has_kernel, with_kernel;
   struct strtab texts;
   struct sampler_frame *frames;    uint32_t frames_cap, n_frames;
   struct sampler_thread *threads;  uint32_t threads_cap, n_threads;

@@ -196,7 +196,7 @@ static int sampler_begin(lua_State *L) {
 
 /***
 Takes what has come since the last time; often enough that the rings, of 64 KiB
-to 16 MiB for each CPU, do not fill up.
+to 32 MiB for each CPU, do not fill up.
 @function sampler:take
 */
 static int sampler_drain(lua_State *L) {
