@@ -151,6 +151,11 @@ describe("a store in the shell", function()
       assert.equal("60\t33\n", (shell.ask "#it, #it:where{ wait_minutes = '10m..' }"))
       assert.matches("limit = N shows others\n$",
         (shell.ask "store:find{ kind = 'stacks', limit = 2 }"))
+      shell.ask "store:checkpoints{ kind = 'stacks' }"
+      assert.equal("3\t63\n", (shell.ask "#it, it:sum 'records'"))
+      assert.equal("3\n", (shell.ask "#store:checkpoints()"))
+      assert.matches("^frames +taken_at\n *main%.wait +20%d%d%-%d%d%-%d%d ", (shell.ask
+        "store:find{ kind = 'stacks', state = 'select' }:select('frames', 'taken_at')"))
       assert.equal("60\n", (shell.ask
         "store:groups{ kind = 'stacks', by = 'state' }:where('select')[1].records"))
       assert.equal("3\n", (shell.ask "#store:trend{ kind = 'goprof', func = 'leak' }"))

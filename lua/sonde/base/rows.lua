@@ -243,7 +243,8 @@ end
 -- Sums of times of day and the like say nothing.
 local function is_summed(name)
   return not name:find("^start") and not name:find("^end") and not name:find("^first")
-    and not name:find("^last") and not name:find("id$") and name ~= "number"
+    and not name:find("^last") and not name:find("id$") and not name:find("_at$")
+    and name ~= "number"
 end
 
 local function add_to(group, record, by)

@@ -360,11 +360,21 @@ local function payloads(self, opts)
   end
 end
 
---- The checkpoints with records that a query names, by time.
+--- The checkpoints of a window, by time.
 -- @function Store:checkpoints
--- @tparam table q
--- @treturn {table,...} `checkpoint_id capture_id taken_at reason parts records errors`
-local function checkpoints(self, q)
+-- @tparam ?table opts as for `records`; without `kind` those of the first that
+--   is there. A query that the store has checked will do too.
+-- @treturn ?Rows `checkpoint_id capture_id taken_at reason parts records errors`
+-- @treturn ?string message
+-- @treturn ?string code
+-- @treturn ?string hint
+local function checkpoints(self, opts)
+  local q = opts
+  if opts == nil or opts.conditions == nil then
+    local message, code, hint
+    q, message, code, hint = asking.asked(self, opts)
+    if q == nil then return nil, message, code, hint end
+  end
   local list, by_id = {}, {}
   for part in self:parts(q) do
     local row = by_id[part.checkpoint_id]

@@ -28,6 +28,9 @@ for i, name in ipairs(FIRST) do rank[name] = i end
 local OF_UNIT <const> = { flat = true, cum = true, self = true, total = true, value = true,
   before = true, after = true, change = true }
 
+-- Times since 1970 whose names do not say so.
+local IS_TIME <const> = { first = true, last = true }
+
 -- Integers that people read in hexadecimal.
 local HEXADECIMAL <const> = { address = true, ip = true, method_id = true, module_id = true,
   assembly_id = true, hresult = true, keywords = true }
@@ -53,7 +56,7 @@ end
 local function scalar(value, key)
   if type(value) == "string" then return text.printable(value) end
   if math.type(value) == "integer" and type(key) == "string" then
-    if value > A_YEAR and key:find("_ns$") then
+    if value > A_YEAR and (key:find("_ns$") or key:find("_at$") or IS_TIME[key]) then
       return os.date("!%Y-%m-%d %H:%M:%S UTC", value // 1000000000)
     end
     if key:find("_ns$") then return units.duration(value) end
@@ -74,12 +77,26 @@ local function pair_text(key, value, depth)
   return ("%s = %s"):format(scalar(key), words)
 end
 
+-- A stack by the names of its functions, innermost first; nil for another list.
+local function stack_text(list)
+  local first <const> = list[1]
+  if type(first) ~= "table" or type(first.func) ~= "string" then return nil end
+  local names = {}
+  for i = 1, math.min(#list, MAX_NESTED) do
+    names[i] = text.printable(tostring(list[i].func))
+  end
+  if #list > MAX_NESTED then names[#names + 1] = "…" end
+  return table.concat(names, " < ")
+end
+
 -- A value inside a table: on one line.
 function nested(value, depth, key)
   if type(value) == "string" then return ('"%s"'):format(text.printable(value)) end
   if records.is(value) then return ("{ %d rows }"):format(#value) end
   if type(value) ~= "table" or speaks(value) then return scalar(value, key) end
   if next(value) == nil then return "{}" end
+  local stack <const> = stack_text(value)
+  if stack then return stack end
   if depth <= 0 then return #value > 0 and ("{ %d values }"):format(#value) or "{ … }" end
   local parts, n = {}, 0
   for inner, item in pairs(value) do
