@@ -363,14 +363,26 @@ static int copy_maps(struct spaces *s, const struct space *from,
   return 0;
 }
 
+/* A child may end, or be another program, before anybody looks at it. */
+static int read_parent(struct spaces *s, uint32_t pid) {
+  struct space *p = spaces_of(s, pid);
+  if (p == NULL) return -1;
+  if (p->is_read || p->has_ended) return 0;
+  space_read(s, p, 0);
+  p->is_read = p->n_maps > 0;
+  return 0;
+}
+
 int space_fork(struct spaces *s, uint32_t parent, uint32_t child) {
   struct space *to = spaces_of(s, child);
   if (to != NULL && to->has_ended) to = space_renew(s, child);
   if (to == NULL) return -1;
   to->parent = parent;
+  if (parent == child || to->is_read) return 0;
+  if (s->keeps_past && read_parent(s, parent) != 0) return -1;
   uint32_t of_parent = find(s, parent);
-  if (of_parent == INDEX_NONE || parent == child || to->is_read
-      || !s->list[of_parent].is_read)
+  to = spaces_find(s, child);
+  if (of_parent == INDEX_NONE || to == NULL || !s->list[of_parent].is_read)
     return 0;
   if (copy_maps(s, &s->list[of_parent], to) != 0) return -1;
   /* Code of no file is told apart by process. */

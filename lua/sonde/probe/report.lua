@@ -62,7 +62,8 @@ local function key_of(user, kernel)
   local parts = {}
   for _, list in ipairs { user, kernel } do
     for _, frame in ipairs(list) do
-      parts[#parts + 1] = ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset)
+      frame.key = frame.key or ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset)
+      parts[#parts + 1] = frame.key
     end
     parts[#parts + 1] = "\2"
   end

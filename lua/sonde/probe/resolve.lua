@@ -103,6 +103,8 @@ end
 function Resolver:user(seen, address)
   if seen == nil then return frame("user", resolve.NOT_FOUND, address) end
   local mapping <const> = processes.mapping_of(seen, address)
+  -- What frame pointers of code without them lead to is often no code at all.
+  if mapping == nil and seen.is_told then return frame("user", resolve.NOT_FOUND, address) end
   local found <const> = mapping and self:in_mapping(seen, mapping, address)
     or self:in_code(seen, mapping, address)
   if found then return found end

@@ -33,13 +33,19 @@ function Seen:look(pid)
   if self.tracker then self.tracker:maps(pid) end   -- from now on it is told
 end
 
---- Takes what the kernel has told since the last time.
--- @tparam table is_hit by pid: these are kept when they end
-function Seen:take(is_hit)
+--- Takes what the kernel has told since the last time: before hits are read, so
+-- that all hits of a process which has ended are among them.
+function Seen:take()
   self.is_fresh = {}
   if self.tracker == nil then return end
   self.lost = self.tracker:take()
-  for _, pid in ipairs(self.tracker:ended()) do
+  self.ended = self.tracker:ended()
+end
+
+--- Forgets processes that have ended and were not hit.
+-- @tparam table is_hit by pid
+function Seen:prune(is_hit)
+  for _, pid in ipairs(self.tracker and self.ended or {}) do
     if not is_hit[pid] and not self.facts[pid] then self.tracker:drop(pid) end
   end
 end
@@ -54,7 +60,7 @@ local function told(self, pid)
     local place <const> = #list - i + 1
     facts = facts or facts_of_ended(pid, stage)
     known[place] = known[place] or setmetatable({}, { __index = facts })
-    known[place].mappings = stage.mappings
+    known[place].mappings, known[place].is_told = stage.mappings, self.lost == 0
     if i > 1 then
       known[place].program, known[place].name = (stage.mappings[1] or {}).path, stage.name
     end
@@ -85,26 +91,35 @@ function Seen:of(pid)
   return self.stages[pid]
 end
 
---- The stage of a process in which a stack was taken.
+-- Is the function where its file has it?
+local function fits(stage, address, func)
+  local mapping <const> = processes.mapping_of(stage, address)
+  return mapping ~= nil and address - mapping.from + mapping.offset == func.offset
+end
+
+local function covered(stage, addresses)
+  local n = 0
+  for _, address in ipairs(addresses) do
+    if processes.mapping_of(stage, address) then n = n + 1 end
+  end
+  return n
+end
+
+--- The stage of a process in which a stack was taken: of those in which the
+-- function is where it was hit, that in which most of the stack is code.
 -- @tparam integer pid
 -- @tparam {integer,...} addresses of the stack
 -- @tparam ?table func the function that was probed, innermost
 -- @treturn ?table
 function Seen:at(pid, addresses, func)
   local stages <const> = self:of(pid)
-  if #stages == 1 and func == nil then return stages[1] end
-  local best, most = nil, func and 0 or -1
+  local best, most = nil, -1
   for i = #stages, 1, -1 do
-    local n = 0
-    local first <const> = processes.mapping_of(stages[i], addresses[1] or 0)
-    for _, address in ipairs(addresses) do
-      if processes.mapping_of(stages[i], address) then n = n + 1 end
+    local stage <const> = stages[i]
+    if func == nil or fits(stage, addresses[1], func) then
+      local n <const> = #stages > 1 and covered(stage, addresses) or 0
+      if n > most then best, most = stage, n end
     end
-    -- The function must be where its file has it.
-    if func and (first == nil or addresses[1] - first.from + first.offset ~= func.offset) then
-      n = 0
-    end
-    if n > most then best, most = stages[i], n end
   end
   return best
 end

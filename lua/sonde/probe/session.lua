@@ -134,12 +134,13 @@ end
 -- stacks have names when they are gone. `wait` and `stop` do this too.
 function Probe:look()
   if not self.opts.stacks or self.report then return end
+  self.seen:take()
   local is_hit = {}
   for _, row in ipairs(self.run:rows()) do
     if not is_hit[row.pid] then self.seen:look(row.pid) end
     is_hit[row.pid] = true
   end
-  self.seen:take(is_hit)
+  self.seen:prune(is_hit)
 end
 
 --- Lets the probes run for some time.
