@@ -205,6 +205,39 @@ main.main()
     end
   end)
 
+  it("may be set in by what writes it", function()
+    local records <const>, rest <const> = dumps.records(tabbed [[
+=== RUN   TestA
+    a_test.go:10: goroutine 12 [select]:
+        main.d()
+        ~/d.go:1 +0x1
+        
+        goroutine 13 [running]:
+        main.e()
+        ~/e.go:1 +0x1
+    a_test.go:12: done
+]])
+    assert.same({ 12, 13 }, { records[1].goroutine_id, records[2].goroutine_id })
+    assert.same({ "main.d", "main.e" }, { records[1].frames[1].func, records[2].frames[1].func })
+    assert.equal("=== RUN   TestA\n    a_test.go:12: done\n", rest)
+    local others <const> = dumps.records(tabbed [[
+goroutine 11 [running]:
+main.a()
+~/a.go:1 +0x1
+a line of the log
+    goroutine 12 [select]:
+    main.d()
+    ~/d.go:1 +0x1
+
+goroutine 14 [select]:
+main.d()
+~/d.go:1 +0x1
+]])
+    local ids = {}
+    for i, record in ipairs(others) do ids[i] = record.goroutine_id end
+    assert.same({ 11, 12, 14 }, ids)
+  end)
+
   it("may be of a race that an older Go tells, or that held locks", function()
     local text <const> = [[
 ==================

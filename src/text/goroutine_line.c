@@ -286,6 +286,13 @@ static int begins_other(const struct scan *line) {
          || equals(line, "-----") || goroutine_is_counts(line, &total);
 }
 
+/* The text of another program or log may hold a dump that is set in. */
+static int is_indented_header(const struct scan *line) {
+  struct scan s = *line;
+  scan_blanks(&s);
+  return s.at > line->at && goroutine_is_header(&s);
+}
+
 /*
 ** Has the name a blank? Those of a type do not count, as in
 ** "main.F[go.shape.struct { A int }]" and "type:.eq.struct { n int }".
@@ -366,6 +373,22 @@ static int may_follow(const struct scan *line) {
 }
 
 /*
+** The line behind a header with a prefix that it has not itself: only the
+** header has one, for one call wrote all these lines. A test's log sets them
+** in.
+*/
+static void try_other_prefix(struct goroutine_reader *r) {
+  struct scan s = r->line.content;
+  scan_blanks(&s);
+  if (s.at == s.end || !may_follow(&s)) {
+    /* "goroutine running on other thread" is set in already. */
+    s = r->line.content;
+    if (!may_follow(&s)) return;
+  }
+  set_prefix(r, s.at);
+}
+
+/*
 ** Do the lines behind a tentative header make it one? Lines without its
 ** prefix may be of others who write to the same log; until it is known whose
 ** they are, the entry keeps them.
@@ -373,11 +396,7 @@ static int may_follow(const struct scan *line) {
 static int confirms(struct goroutine_reader *r) {
   const struct scan *line = &r->line.content;
   struct goroutine_place place;
-  if (r->line.is_foreign && r->call.len == 0 && may_follow(line)) {
-    /* Only the header has the prefix: one call wrote all these lines. */
-    buf_clear(&r->prefix);
-    r->line.is_foreign = 0;
-  }
+  if (r->line.is_foreign && r->call.len == 0) try_other_prefix(r);
   if (r->line.is_foreign)
     return line->at < line->end && !goroutine_is_header(line)
            && r->unknown_run <= MAX_UNKNOWN_RUN;
@@ -404,7 +423,7 @@ static enum line_result take_in_goroutine(struct goroutine_reader *r) {
   }
   if (take_ancestor(r)) return LINE_USED;
   if (r->is_created || r->unknown_run > MAX_UNKNOWN_RUN
-      || begins_other(line)) {
+      || begins_other(line) || is_indented_header(line)) {
     goroutine_close(r);
     return LINE_AGAIN;
   }
