@@ -167,13 +167,17 @@ local function heed(capture, state, env)
   end
   if state.program == nil then return loop.on_signals({ SIGHUP, SIGINT, SIGTERM }, finish) end
   return started.heed(state.program, {
-    function() env:say "waiting for the program to end; Ctrl-C again ends the capture" end, finish,
+    function()
+      if not capture:is_alive() then return end
+      env:say "waiting for the program to end; Ctrl-C again ends the capture"
+    end, finish,
   })
 end
 
 -- Ends the capture and says how it went: whether there is anything of it.
 local function finish_capture(capture, state, args, env)
   state.show(nil)
+  if state.program then state.program:drain() end
   local done, message, code = capture:close()
   if not done then env:warn(message, code) end
   if not args.json then

@@ -93,6 +93,11 @@ function Program:wait(deadline)
   return nil, status, code
 end
 
+--- Passes on what it has written to a standard error of ours until now.
+function Program:drain()
+  if self.stderr then self.stderr:drain() end
+end
+
 --- Leaves it to itself, but for what it writes to a standard error of ours; one
 -- that never began is ended.
 function Program:close()
