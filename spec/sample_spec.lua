@@ -183,6 +183,7 @@ describe("sampling", function()
     check_complete(sampling:counts())
     local profile <const> = sampling:profile()
     sampling:close()
+    assert.is_true(dotnet.has_no_sessions(process.pid))
     -- Burn is called by these two alone. Its loop is replaced while it runs, whose
     -- frame lies on that of the body it was called as.
     local ns <const>, burns, astray = { Steady = 0, Quarter = 0 }, 0, 0
