@@ -110,6 +110,23 @@ describe("a process", function()
     assert.equal("sleep", events[#events].firing.name)
   end)
 
+  it("whose runtime begins later is known by it then", function()
+    local program <const> = dotnet.program("idle", "8.0")
+    local one <const> = compile("runtime", [[return { summary = "s",
+      targets = { runtime = "dotnet" }, interval = "100ms", trigger = { start = true } }]])
+    local process
+    local watching <const>, events <const> = watch_for(one, function(pid)
+      return process ~= nil and pid == process.pid
+    end)
+    run_until(watching, function()
+      process = process or dotnet.spawn { program }
+      return events.n.fired
+    end)
+    process:close()
+    assert.equal(1, events.n.target)
+    assert.equal(1, events.n.fired)
+  end)
+
   it("ends with a status", function()
     statuses_needed()
     local one <const> = compile("ends", [[return { summary = "s", interval = "100ms",
