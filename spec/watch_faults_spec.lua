@@ -62,6 +62,23 @@ describe("sonde watch", function()
     end)
   end)
 
+  it("keeps the cooldown when it is killed a moment after it fired", function()
+    local target <close> = busy_process()
+    helper.in_directory(function(directory)
+      local path <const> = directory .. "/one.lua"
+      helper.write(path, (GOOD:gsub('cooldown = "0s"', 'cooldown = "1h"')))
+      local watching <close> = start(path, directory, "-p", tostring(target.pid))
+      assert.is_string(next_of(watching, "log"))
+      watching:kill(9)
+      watching:wait(60)
+      local again <close> = start(path, directory, "-p", tostring(target.pid))
+      local first <const> = again:line('"kind":"[fn][io][rt]', 30)   -- fired, or not
+      assert.matches('"kind":"not".*cooldown of 1h', first)
+      again:kill(SIGTERM)
+      assert.equal(0, (again:wait(60)))
+    end)
+  end)
+
   it("does nothing more when its disk is used up, and says so", function()
     local target <close> = busy_process()
     helper.in_directory(function(directory)

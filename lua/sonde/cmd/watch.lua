@@ -11,7 +11,7 @@ local SIGNAL_NAMES <const> = { [10] = "SIGUSR1", [12] = "SIGUSR2" }
 
 local SECOND <const> = 1000000000
 
--- How often what has to outlive us is written down.
+-- How often what has to outlive us is written down, besides when a policy fired.
 local SAVE_EVERY <const> = 10 * SECOND
 
 local DIRECTORY <const> = "sonde-artifacts"
@@ -108,7 +108,7 @@ local function run(args, env)
   talk.begin(policies, directory, args, env)
   watch:run(args.duration and loop.after(args.duration), function()
     show(watch)
-    if loop.now() - saved_at < SAVE_EVERY then return end
+    if not watch:take_news() and loop.now() - saved_at < SAVE_EVERY then return end
     saved_at = loop.now()
     local saved, message = state.save(directory, watch)
     if not saved then env:say("the state is not saved: " .. message) end

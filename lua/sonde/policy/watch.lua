@@ -84,7 +84,7 @@ local function decided(self, decision)
     at = (decision.time + self.clock.wall_offset) // SECOND, facts = known and known.facts or {} }
   if not decision.fired then return self.say { kind = "not", firing = firing } end
   self.n_fired = self.n_fired + 1
-  self.changed = true
+  self.has_news = true
   self.say { kind = "fired", firing = firing }
   if #firing.policy.actions == 0 and firing.policy.actions.call == nil then return end
   local id <const> = ("%s %s"):format(decision.policy.name, decision.key)
@@ -218,6 +218,7 @@ function watch.new(opts)
     policies = opts.policies, select = opts.select or function() return true end,
     directory = opts.directory, say = opts.say, saved = opts.saved or {}, record = opts.record,
     attached = {}, acting = {}, folders = {}, n_fired = 0, is_first = true,
+    has_news = false,
     interval = interval_of(opts.policies), ended = loop.event(), began = unix_ns(),
     began_steady = loop.now(), clock = { wall_offset = 0, is_local = true },
   }, Watch)
@@ -307,6 +308,14 @@ function Watch:reload(policies)
     known.key = nil
     if self.select(known.facts) then begin(self, known) end
   end
+end
+
+--- Has it fired since this was asked last?
+-- @treturn boolean
+function Watch:take_news()
+  local news <const> = self.has_news
+  self.has_news = false
+  return news
 end
 
 --- What has to be remembered over a restart.
