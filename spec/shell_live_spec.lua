@@ -86,6 +86,10 @@ describe("a running process in the shell", function()
       terminal:say(("target(%d):top()"):format(process.pid), "OWN%")
       terminal:type "q"
       terminal:expect "> "
+      -- A second time, too, the terminal is given back as it was.
+      terminal:say(("sonde counters %d"):format(process.pid), "VALUE")
+      terminal:type "\3"
+      terminal:expect "> "
       -- What was interrupted leaves nothing behind in the process.
       terminal:say(("target(%d):trace{ output = '%s/x.nettrace' }:wait()"):format(process.pid,
         directory), "wait()\n")

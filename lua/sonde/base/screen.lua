@@ -9,7 +9,7 @@ local uv <const> = require "sonde.base.uv"
 
 local screen = {}
 
-local RAW <const> = 1          -- libuv's number of the mode
+local NORMAL <const>, RAW <const> = 0, 1   -- libuv's numbers of the modes
 local SIGWINCH <const> = 28
 local DEFAULT_ROWS <const> = 24
 
@@ -128,7 +128,8 @@ function Screen:close()
   self.release()
   self.release = nil
   if self.input then
-    uv.tty_reset_mode()
+    -- libuv's own reset knows only the first terminal that a process took over.
+    self.input:set_mode(NORMAL)
     -- Whoever reads from the terminal next waits for it as usual.
     self.input:set_blocking(true)
     loop.close(self.input)

@@ -284,6 +284,7 @@ function complete.find(shell, line, from, to)
   end
   local only <const> = #found == 1 and found[1] or ""
   local is_word <const> = words.get(only) or words.report(only)
+    or line:find("^%s*sonde%s") and only:find("[^/]$")
   return results, is_word and " " or ""
 end
 
