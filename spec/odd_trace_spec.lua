@@ -87,3 +87,27 @@ describe("a clock that stands still", function()
     assert(table.concat(info.comments, "\n"):find("stood still", 1, true))
   end)
 end)
+
+describe("labels of a V6 event", function()
+  local FILE <const> = helper.data "odd/v6-labels.nettrace"
+
+  it("stand behind its payload", function()
+    local events <const> = helper.json_lines((helper.sonde("events", FILE, "--json")))
+    assert.equal(5, #events)
+    assert.same({ trace_id = "000102030405060708090a0b0c0d0e0f" }, events[1].labels)
+    assert.equal("03020100-0504-0706-0809-0a0b0c0d0e0f", events[1].activity)
+    assert.same({ span_id = "0000000000000007", ["k;"] = "v\n", n = 5 }, events[2].labels)
+    assert.same({ 9, 4 }, { events[2].opcode, events[2].version })
+    for i = 3, 5 do assert.is_nil(events[i].labels) end
+  end)
+
+  it("are redacted with it, and its state is not", function()
+    local out <const> = helper.sonde("events", FILE, "--json", "--redact")
+    local events <const> = helper.json_lines(out)
+    assert.not_equal("000102030405060708090a0b0c0d0e0f", events[1].labels.trace_id)
+    assert.equal(32, #events[1].labels.trace_id)
+    assert.equal(5, events[2].labels.n)
+    assert.is_nil(out:find('"v\\n"', 1, true))
+    assert.equal("cut", events[5].payload_status)
+  end)
+end)

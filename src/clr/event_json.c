@@ -236,6 +236,50 @@ static void put_id(struct writer *w, const char *name, const uint8_t *id) {
   buf_u8(w->out, '"');
 }
 
+/* One label of those that say nothing about the event's type. */
+static void put_label(struct writer *w, const struct nt_label *label) {
+  struct payload_name name = {(const char *)label->key, label->key_len};
+  switch (label->kind) {
+    case 3:
+      key(w, "trace_id");
+      json_bytes(w->out, label->bytes, 16);
+      break;
+    case 4:
+      key(w, "span_id");
+      buf_printf(w->out, "\"%016llx\"", (unsigned long long)label->num);
+      break;
+    case 5:
+    case 6:
+      member(w, name);
+      if (label->kind == 6) json_integer(w->out, (int64_t)label->num);
+      else json_string(w->out, (const char *)label->str, label->str_len);
+      break;
+    default: break;
+  }
+}
+
+/* So many labels of one event are read, as where they tell of its type. */
+#define LABELS_MAX 64
+
+/* Labels of V6 behind the payload; nothing when there are none. */
+static void put_labels(struct writer *w, const struct nt_reader *reader,
+                       const struct nt_event *event) {
+  struct buffer *out = w->out;
+  struct nt_label label;
+  struct writer inner = {out, 1};
+  uint32_t at = 0;
+  size_t before = out->len;
+  if (event->labels == 0) return;
+  key(w, "labels");
+  buf_u8(out, '{');
+  for (int i = 0; i < LABELS_MAX; i++) {
+    if (!nt_label_next(reader, event->labels, &at, &label)) break;
+    put_label(&inner, &label);
+  }
+  if (inner.first) out->len = before;
+  else buf_u8(out, '}');
+}
+
 static void put_head(struct writer *w, struct nt_reader *reader,
                      const struct nt_event *event) {
   const struct nt_thread *thread = nt_thread_at(reader, event->thread);
@@ -292,5 +336,6 @@ void event_json(struct buffer *out, struct nt_reader *reader,
     key(&w, "payload_status");
     json_string(out, status, strlen(status));
   }
+  put_labels(&w, reader, event);
   buf_str(out, "}\n");
 }

@@ -142,9 +142,27 @@ local function scene_of(r, provider)
   }
 end
 
+-- Labels that sonde names itself, and where they begin.
+local LABELS_BEGIN <const> = ',"labels":{'
+local LABELS <const> = { labels = true, trace_id = true, span_id = true }
+
 local function redact_payload(r, payload, provider)
   local scene <const> = scene_of(r, provider)
-  return rewrite(drop_raw(payload), function(key) return payload_key(r, scene, key) end,
+  -- Labels stand behind the payload; their names may be anybody's.
+  local labels_at <const> = payload:find(LABELS_BEGIN, 1, true)
+  local function on_label(key)
+    return LABELS[key] and r.words:keep_all(key) or r.words:replace_all(key)
+  end
+  if labels_at then
+    return redact_payload(r, payload:sub(1, labels_at - 1), provider)
+      .. rewrite(payload:sub(labels_at), on_label, function(text, key)
+        return LABELS[key] and r.words:hex(text) or r:text(text)
+      end)
+  end
+  local function on_key(key)
+    return key == "payload_status" and key or payload_key(r, scene, key)
+  end
+  return rewrite(drop_raw(payload), on_key,
     function(text, key)
       if key == "payload_status" then return text end
       return payload_text(r, scene, key, text)
@@ -156,7 +174,7 @@ end
 local function is_bare(r, head, payload, provider)
   if not redact.is_known_provider(provider) or head:find('"activity"', 1, true)
     or head:find('"related"', 1, true) or payload:find(':"[^0]') or payload:find(':"0[^x]')
-    or payload:find('["', 1, true) then
+    or payload:find('["', 1, true) or payload:find(LABELS_BEGIN, 1, true) then
     return false
   end
   local kind <const> = head:match('"provider":.*$')
