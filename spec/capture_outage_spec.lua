@@ -66,6 +66,21 @@ describe("a running capture", function()
     end)
   end)
 
+  it("keeps its file when the program changes its directory", function()
+    local before <const> = uv.cwd()
+    local _ <close> = setmetatable({}, { __close = function() uv.chdir(before) end })
+    helper.in_directory(function(directory)
+      uv.chdir(directory)
+      local capture <const> = assert(sonde.capture { store = "s.db", kinds = { "process_tree" } })
+      assert(capture:checkpoint())
+      uv.chdir(before)
+      assert(capture:checkpoint())
+      assert(capture:close())
+      assert.equal(2, checkpoints(directory .. "/s.db"))
+      assert.is_nil(uv.fs_stat "s.db")
+    end)
+  end)
+
   it("says that a file may not be written", function()
     if uv.getuid() ~= 0 then helper.skip "only root can become another user" end
     local target <close> = dotnet.spawn { "sleep", "600" }

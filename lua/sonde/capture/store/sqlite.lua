@@ -94,7 +94,9 @@ function module.open(path, opts)
   end
   if db == nil then return nil, message, code, hint end
   local self <const> = setmetatable({ db = db, path = path, name = path, mode = opts.mode,
-    statements = {}, opts = opts, cache = {}, identity = identity_of(path) }, Store)
+    statements = {}, opts = opts, cache = {}, identity = identity_of(path),
+    -- Where it is, wherever the program goes.
+    place = uv.fs_realpath(path) or path }, Store)
   waiting.prepare(self, opts.buffer)
   return self
 end
@@ -144,7 +146,7 @@ end
 local function go_on_in_new_file(self)
   leave_file(self)
   self.statements, self.cache, self.known, self.intern = {}, {}, nil, nil
-  local db <const>, message <const> = opened(self.path, self.path, self.opts)
+  local db <const>, message <const> = opened(self.path, self.place, self.opts)
   if db == nil then
     -- It is tried again: false is the identity of no file, and no store without a
     -- database is open.
@@ -152,14 +154,14 @@ local function go_on_in_new_file(self)
     return nil, message, "unavailable"
   end
   self.db = db
-  self.identity, self.n_files = identity_of(self.path), (self.n_files or 1) + 1
+  self.identity, self.n_files = identity_of(self.place), (self.n_files or 1) + 1
   return true
 end
 
 -- Numbers that were given to texts are good until somebody throws unused ones
 -- away; the generation tells.
 local function begin(self)
-  if identity_of(self.path) ~= self.identity then must(go_on_in_new_file(self)) end
+  if identity_of(self.place) ~= self.identity then must(go_on_in_new_file(self)) end
   must(self.db:exec "BEGIN IMMEDIATE")
   local generation <const> = value(self, "SELECT value FROM store WHERE name = 'generation'")
   if self.intern == nil then self.intern = must(intern.new(self.db)) end
@@ -404,7 +406,7 @@ end
 --- Closes the store. What waits to be written is lost, so `flush` comes first.
 function Store:close()
   if self.db == nil then return end
-  if self.mode ~= "read" and identity_of(self.path) ~= self.identity then
+  if self.mode ~= "read" and identity_of(self.place) ~= self.identity then
     leave_file(self)
   else
     if self.intern then self.intern:forget() end
