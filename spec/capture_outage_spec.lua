@@ -70,6 +70,11 @@ describe("a running capture", function()
     local before <const> = uv.cwd()
     local _ <close> = setmetatable({}, { __close = function() uv.chdir(before) end })
     helper.in_directory(function(directory)
+      -- Modules are found from where the specs run: all are loaded before.
+      local first <const> = assert(sonde.capture { store = directory .. "/first.db",
+        kinds = { "process_tree" } })
+      assert(first:checkpoint())
+      assert(first:close())
       uv.chdir(directory)
       local capture <const> = assert(sonde.capture { store = "s.db", kinds = { "process_tree" } })
       assert(capture:checkpoint())
