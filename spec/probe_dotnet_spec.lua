@@ -115,7 +115,7 @@ describe("sonde probe", function()
       local out, status, err = helper.sonde("probe", "-b", library, "-p", tostring(process.pid),
         "-f", "^SystemNative_PWrite$", "--stacks", "--duration", "2s")
       assert(status == 0, err)
-      assert.matches("Targets.Mixed.Program.Writer+0x0  (target-mixed)", out, 1, true)
+      assert.matches("Targets.Mixed.Program.Writer  (target-mixed)", out, 1, true)
     end)
   end)
 end)

@@ -176,7 +176,10 @@ local function frame_line(frame)
   -- An assembly's name goes on with its version and key.
   local short <const> = frame.file:match("[^/]*$"):gsub(", Version=.*", "")
   local place <const> = short ~= "" and ("  (%s)"):format(short) or ""
-  return text.printable(("     %s %s+0x%x%s"):format(mark, frame.name, frame.offset, place))
+  -- Of code that only its runtime names nobody knows where it begins.
+  local offset <const> = (frame.start or frame.function_id >= 0)
+    and ("+0x%x"):format(frame.offset) or ""
+  return text.printable(("     %s %s%s%s"):format(mark, frame.name, offset, place))
 end
 
 -- Recursion is one line.
