@@ -145,6 +145,17 @@ describe("what is no input", function()
   end)
 end)
 
+describe("numbers of labels", function()
+  it("of one key may have several units, and each keeps its own", function()
+    local file <const> = helper.data "odd/label-units.pb.gz"
+    local out <const> = helper.sonde("report", "traces", file)
+    assert(out:find("size:  1kB 2kB\n", 1, true), out)
+    assert(out:find("latency:  5ms 3ms\n", 1, true), out)
+    local tags <const> = helper.sonde("report", "tags", file)
+    assert(tags:find("4.88kB (100%): 3ms\n", 1, true), tags)
+  end)
+end)
+
 describe("a profile", function()
   it("whose own patterns cannot be used says so", function()
     local notes = {}
@@ -211,7 +222,7 @@ main.main()
     a_test.go:10: goroutine 12 [select]:
         main.d()
         ~/d.go:1 +0x1
-        
+        ~
         goroutine 13 [running]:
         main.e()
         ~/e.go:1 +0x1

@@ -413,6 +413,12 @@ static int check_types(const struct merge_source *a,
   return -1;
 }
 
+static void write_type(char *out, size_t size, const char *type,
+                       const char *unit) {
+  if (*type == '\0' && *unit == '\0') snprintf(out, size, "none");
+  else snprintf(out, size, "%.60s/%.60s", type, unit);
+}
+
 static int check_period_types(const struct profile *a,
                               const struct profile *b,
                               struct merge_error *error) {
@@ -422,8 +428,11 @@ static int check_period_types(const struct profile *a,
   const char *unit_b = text_of(b, b->period_type.unit);
   if (strcmp(type_a, type_b) == 0 && strcmp(unit_a, unit_b) == 0) return 0;
   error->code = "malformed";
-  snprintf(error->text, sizeof error->text, "period types differ: "
-           "%.60s/%.60s and %.60s/%.60s", type_a, unit_a, type_b, unit_b);
+  char words[2][130];
+  write_type(words[0], sizeof words[0], type_a, unit_a);
+  write_type(words[1], sizeof words[1], type_b, unit_b);
+  snprintf(error->text, sizeof error->text, "period types differ: %s and %s",
+           words[0], words[1]);
   return -1;
 }
 

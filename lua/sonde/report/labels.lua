@@ -29,6 +29,15 @@ function labels.units(profile, rows)
   return setmetatable(found, { __index = function(_, key) return INFERRED[key] or key end })
 end
 
+--- The unit of one number: its own. (pprof takes the unit that a key was seen with
+-- first for all of them, and shows 3000us as 3s beside 5ms.)
+-- @tparam table label
+-- @tparam table unit_of what `labels.units` found
+-- @treturn string
+function labels.unit(label, unit_of)
+  return label.unit ~= "" and label.unit or unit_of[label.key]
+end
+
 --- A number of a label as text: "60", "16kB".
 -- @tparam integer value
 -- @tparam string unit

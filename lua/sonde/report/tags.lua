@@ -34,7 +34,7 @@ local function collect(profile, index, out_unit)
   for _, values, _, set in profile:samples() do
     for _, label in ipairs(rows[set]) do
       local words = label.value
-      if label.unit then words = labels.number(words, unit_of[label.key], out_unit) end
+      if label.unit then words = labels.number(words, labels.unit(label, unit_of), out_unit) end
       add(found, label.key, words, values[index])
     end
   end

@@ -65,7 +65,9 @@ local function label_lines(profile)
     end
     for key, list in pairs(numbers) do
       local words = {}
-      for i, label in ipairs(list) do words[i] = labels.number(label.value, unit_of[key]) end
+      for i, label in ipairs(list) do
+        words[i] = labels.number(label.value, labels.unit(label, unit_of))
+      end
       second[#second + 1] = ("%10s:  %s\n"):format(text.printable(key), table.concat(words, " "))
     end
     table.sort(first)
