@@ -145,6 +145,27 @@ describe("what is no input", function()
   end)
 end)
 
+describe("the text of perf script", function()
+  it("may have paths with blanks, deleted files, and threads that are gone", function()
+    local profile <const>, message <const> = open(tabbed [[
+kworker/u8:1-ev  1234 [001] 100.000001:     250000 cpu-clock:u:
+~ffffffff81001234 do_idle+0x1a ([kernel.kallsyms])
+~    7f001234 std::map<int, int>::at(int const&)+0x10 (/usr/a b/libx.so (deleted))
+~        4010 (anonymous namespace)::f() const (/bin/x)
+~           0 [unknown] ([unknown])
+
+:-1    -1 [002] 100.2: 5 cpu-clock:u:
+~  401001 main (/opt/a (b)/x)
+
+]])
+    assert.is_nil(message)
+    local seen = {}
+    for _, row in ipairs(profile:top { n = 0 }) do seen[row.name] = row.cum end
+    assert.same({ ["do_idle"] = 250000, ["std::map<int, int>::at(int const&)"] = 250000,
+      ["(anonymous namespace)::f() const"] = 250000, ["<unknown>"] = 250000, main = 5 }, seen)
+  end)
+end)
+
 describe("numbers of labels", function()
   it("of one key may have several units, and each keeps its own", function()
     local file <const> = helper.data "odd/label-units.pb.gz"

@@ -11,8 +11,10 @@ local CLOCKS <const> = { ["cpu-clock"] = true, ["task-clock"] = true }
 
 -- "comm 1234/1235 [000] 12.345678:  250000 cpu-clock:u: ", of which the thread,
 -- the processor and the period may be missing.
-local HEAD <const> = "^(%S.-)%s+(%d+)(/?%d*)%s+%[?%d*%]?%s*([%d.]+):%s*(%d*)%s*([^%s]+):"
+local HEAD <const> = "^(%S.-)%s+(%-?%d+)(/?%-?%d*)%s+%[?%d*%]?%s*([%d.]+):%s*(%d*)%s*([^%s]+):"
 local FRAME <const> = "^%s+(%x+)%s+(.-)%s+%(([^()]*[^%s])%)%s*$"
+-- A module's path may have blanks, and " (deleted)" behind it.
+local FRAME_OF_PATH <const> = "^%s+(%x+)%s+(.-)%s+(%b())%s*$"
 local MAX_NAME <const> = 4096
 
 local function event_name(word)
@@ -25,13 +27,18 @@ local function head_of(line)
   if comm == nil then return nil end
   return {
     comm = comm, pid = math.tointeger(tonumber(pid)), event = event_name(event),
-    tid = math.tointeger(tonumber(tid:match("%d+") or pid)), period = tonumber(period) or 1,
+    tid = math.tointeger(tonumber(tid:match("%-?%d+") or pid)), period = tonumber(period) or 1,
   }
 end
 
 -- A frame: `name+0x12`, `name (inlined)`, or an address without a name.
 local function frame_of(line)
-  local address, name, module = line:match(FRAME)
+  local address, name, module = line:match(FRAME_OF_PATH)
+  if address then
+    module = module:sub(2, -2)
+  else
+    address, name, module = line:match(FRAME)
+  end
   if address == nil then return nil end
   if module == "inlined" then module = nil end
   name = name:gsub("%+0x%x+$", "")
