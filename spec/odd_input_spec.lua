@@ -154,7 +154,7 @@ kworker/u8:1-ev  1234 [001] 100.000001:     250000 cpu-clock:u:
 ~        4010 (anonymous namespace)::f() const (/bin/x)
 ~           0 [unknown] ([unknown])
 
-:-1    -1 [002] 100.2: 5 cpu-clock:u:
+:-1    -1 [002] 100.2: 50000 cpu-clock:u:
 ~  401001 main (/opt/a (b)/x)
 
 ]])
@@ -162,7 +162,7 @@ kworker/u8:1-ev  1234 [001] 100.000001:     250000 cpu-clock:u:
     local seen = {}
     for _, row in ipairs(profile:top { n = 0 }) do seen[row.name] = row.cum end
     assert.same({ ["do_idle"] = 250000, ["std::map<int, int>::at(int const&)"] = 250000,
-      ["(anonymous namespace)::f() const"] = 250000, ["<unknown>"] = 250000, main = 5 }, seen)
+      ["(anonymous namespace)::f() const"] = 250000, ["<unknown>"] = 250000, main = 50000 }, seen)
   end)
 end)
 
