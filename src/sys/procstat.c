@@ -16,7 +16,7 @@ static int64_t take_number(const char **at, const char *end) {
   for (p += negative; p < end && *p >= '0' && *p <= '9'; p++)
     value = value * 10 + (uint64_t)(*p - '0');
   *at = p < end ? p + 1 : p;
-  return negative ? -(int64_t)value : (int64_t)value;
+  return (int64_t)(negative ? 0 - value : value);
 }
 
 /* The name may hold blanks and parentheses: it ends at the last one. */
