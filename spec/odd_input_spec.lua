@@ -126,6 +126,21 @@ describe("what is no input", function()
       .. "X-Go-Pprof: 1\r\n\r\ncpu profiling already in use\n")))
   end)
 
+  it("is gzip that ends before its first byte can be unpacked", function()
+    local file <const> = helper.read(helper.data "odd/label-units.pb.gz")
+    assert.equal("x: the gzip data end too early: of 40 bytes nothing can be unpacked",
+      (refusal(file:sub(1, 40))))
+    assert(refusal(file:sub(1, 10)):find("before its profile was stopped", 1, true))
+  end)
+
+  it("has no advice about files when it comes from an address", function()
+    local object <const>, message <const>, _, hint <const> =
+      sonde.open { bytes = "", name = "http://localhost:1/x" }
+    assert.is_nil(object)
+    assert.equal("http://localhost:1/x: the answer is empty", message)
+    assert.is_nil(hint)
+  end)
+
   it("is named with what reads it", function()
     local message, hint = refusal("go 1.22 trace\0\0\0" .. ("\1"):rep(40))
     assert.same({ "x: an execution trace of Go", "go tool trace x" }, { message, hint })

@@ -83,13 +83,21 @@ end
 -- How much of packed data is looked at: `peek` of an input gives no more.
 local PACKED_HEAD <const> = 1 << 16
 
+-- No more than this is gzip of nothing.
+local EMPTY_GZIP <const> = 30
+
 -- What is in the gzip is seen by inflating its head alone: a profile stays
 -- packed, for its decoder tells members that follow each other apart.
 local function unpack_gzip(source)
   source.packed = "gzip"
-  local probe <const> = core.input(source.input:peek(PACKED_HEAD)):inflate("gzip")
+  local packed <const> = source.input:peek(PACKED_HEAD)
+  local probe <const> = core.input(packed):inflate("gzip")
   local head, _, code = probe:peek(detect.HEAD)
   probe:close()
+  if (head == nil or head == "") and code == "truncated" and #packed > EMPTY_GZIP then
+    return source:fail(("the gzip data end too early: of %d bytes nothing can be unpacked")
+      :format(#packed), code)
+  end
   if (head == nil or head == "") and code ~= "malformed" then
     return source:fail("a gzip header and no data: the program probably ended before its"
       .. " profile was stopped", code or "malformed")
@@ -340,6 +348,11 @@ function Source:kind(others)
   if kind == nil then return nil, message, code, hint end
   if READABLE[kind] or others and others[kind] then return kind end
   local what, advice = detect.describe(kind, self.name)
+  -- Commands that read a file do not read an address.
+  if url.is(self.name) then
+    advice = nil
+    if kind == "empty" then what = "the answer is empty" end
+  end
   what = what .. quoted(self, kind)
   if self.packed then what = ("inside its %s: %s"):format(self.packed, what) end
   if detect.is_packed(kind) then advice = REPACK[self.packed]:format(quote(self.name)) end
