@@ -128,8 +128,8 @@ test:
 	$(Q)sh .ci/page $(NPM) chromium || :
 	$(Q)sh .ci/machine $(BUILD)/qemu || :
 	$(SUBMAKE) all
-	$(Q)$(BUSTED) </dev/null
 	$(SUBMAKE) test-rock
+	$(Q)$(BUSTED) </dev/null
 
 # What people install, installed into empty places, used and removed again: the
 # rocks, and what `make install` copies: a minute or two, and never more than fifteen.
