@@ -289,6 +289,17 @@ describe("a threshold", function()
     assert(row.title:find("recording", 1, true), row.title)
   end)
 
+  it("of compilation counts a method once that is compiled again and again", function()
+    local events = {}
+    for round = 0, 19 do
+      local at <const> = round * 40000000
+      events[#events + 1] = { at, made.jit_start(1, "M") }
+      events[#events + 1] = { at + 30000000, made.jit_end(1, "M") }
+    end
+    events[#events + 1] = { SECOND, made.adjustment(2, 1) }
+    assert.is_nil(found("jit_start", events))   -- 600 ms of the second, in 20 rounds
+  end)
+
   it("of losses is one in a thousand", function()
     local function lost(n)
       local events = {}

@@ -16,15 +16,18 @@ local LEAST <const>, GRAVE <const>, LEAST_NS <const> = 0.2, 0.5, 100000000
 -- RuntimeStart of the runtime's own provider: the trace saw the process start.
 local RUNTIME_START <const> = 187
 
+-- A row is all compilations of a method, at any time. Those after the first are
+-- mostly of better code, and later: one counts, at their mean.
 local function compiled(ev, limit)
-  local time, n, longest = 0, 0, nil
+  local time, n, longest, most = 0, 0, nil, -1
   for _, row in ipairs(ev.trace:jits()) do
     if row.first_ns < limit and row.finished > 0 then
-      time, n = time + row.time_ns, n + row.finished
-      if longest == nil or row.time_ns > longest.time_ns then longest = row end
+      local once <const> = row.time_ns // row.finished
+      time, n = time + once, n + 1
+      if once > most then longest, most = row, once end
     end
   end
-  return time, n, longest
+  return time, n, longest, most
 end
 
 local function name_of(row)
@@ -38,7 +41,8 @@ end
 function rule.look(ev)
   if ev.trace == nil or ev.duration_ns <= 0 then return nil end
   local window <const> = math.min(ev.duration_ns, START_NS)
-  local time <const>, n <const>, longest <const> = compiled(ev, ev.counts.first_ns + window)
+  local time <const>, n <const>, longest <const>, most <const> = compiled(ev,
+    ev.counts.first_ns + window)
   if longest == nil or time < LEAST_NS or time < LEAST * window then return nil end
   local from_start <const> = ev:count_of(RUNTIME_START) > 0
   return {
@@ -51,7 +55,7 @@ function rule.look(ev)
       text = ("%s of the first %s"):format(units.duration(time), units.duration(window)) },
     detail = ("%s methods, %s of the time; the longest, %s, took %s. Recording this makes it"
       .. " slower than it is. ReadyToRun images need less of it."):format(units.count(n),
-      evidence.percent(time, window), name_of(longest), units.duration(longest.time_ns)),
+      evidence.percent(time, window), name_of(longest), units.duration(most)),
     command = ev:command("report jit"), view = "jit",
   }
 end
