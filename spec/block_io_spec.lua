@@ -40,8 +40,11 @@ describe("requests to block devices", function()
       local writes, reads, took = out:match("^did (%d+) (%d+) (%d+)\n$")
       if writes == nil then helper.skip "temporary files are on no block device here" end
       assert.equal(0, status, err)
-      -- A busy machine's requests may be too many for the rings, which is said.
+      -- A busy machine's requests may be too many for the rings, and some kernels do not
+      -- tell of every end: both are said.
       local lost <const> = err:find("were lost", 1, true) ~= nil
+      local unended <const> = math.tointeger(tonumber(err:match("(%d+) of [%d,]+ requests? were")))
+        or 0
       local profile <const> = assert(sonde.open(path))
       local types = {}
       for _, row in ipairs(profile:types()) do types[#types + 1] = row.type .. "/" .. row.unit end
@@ -52,7 +55,8 @@ describe("requests to block devices", function()
       assert(lost or loads >= tonumber(reads), ("%d of %d reads"):format(loads, reads))
       assert(lost or saves >= tonumber(writes), ("%d of %d writes"):format(saves, writes))
       -- One after the other, within the calls.
-      assert(ns > 0 and ns < tonumber(took), ("%d of %d ns"):format(ns, took))
+      assert(ns < tonumber(took), ("%d of %d ns"):format(ns, took))
+      assert(ns > 0 or unended >= loads, ("%d of %d did not end"):format(unended, loads))
     end)
   end)
 
@@ -67,7 +71,7 @@ describe("requests to block devices", function()
     if form == nil then
       assert.equal("unavailable", code)
     else
-      assert(form.insert > 0 and form.issue > 0 and form.complete > 0)
+      assert(form.made > 0 and form.issue > 0 and form.complete > 0)
       assert.same({ 8, 16 }, { form.device, form.sector })
     end
   end)

@@ -14,8 +14,9 @@ struct sampler;
 
 /* Numbers of tracepoints, and where they say what. */
 struct blockio_form {
-  uint32_t insert, issue, complete;
-  uint32_t device_at, sector_at, operation_at;   /* of the first two */
+  uint32_t made, issue, complete;
+  uint32_t device_at, sector_at;                 /* of the first two */
+  uint32_t made_operation_at, operation_at;      /* of one each */
   uint32_t done_device_at, done_sector_at;       /* of the last */
 };
 
@@ -23,6 +24,8 @@ struct block_request {
   uint64_t sector, at;
   uint32_t device, thread, stack;
   uint8_t operation;       /* enum sampler_state */
+  uint8_t is_made;         /* seen when it was asked for */
+  uint8_t is_issued;       /* handed on to the device */
 };
 
 /* Processors' records are not quite in order: the end may be told first. */
@@ -45,5 +48,13 @@ void blockio_free(struct blockio *b);
 
 /* What a tracepoint told; 0, or -1 without memory. */
 int blockio_event(struct sampler *s, struct perfsample *sample);
+
+/*
+** Requests that were not seen to end are counted, without a time. Kernels do
+** not tell of every end: not of those in the middle of the recording's end, and
+** some virtual machines not of those that find a processor idle. 0, or -1
+** without memory.
+*/
+int blockio_end(struct sampler *s);
 
 #endif

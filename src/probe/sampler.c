@@ -390,6 +390,7 @@ int sampler_stop(struct sampler *s) {
   uint64_t end = sampler_now();
   perfring_stop(s->ring);
   if (sampler_take(s) != 0) return -1;
+  if (s->is_block) return blockio_end(s);
   return s->is_off ? offcpu_end(s, end) : 0;
 }
 

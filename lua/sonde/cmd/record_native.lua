@@ -102,6 +102,10 @@ local function tell_losses(sampling, counts, env)
       sampling.has_wakers and "without --wakers"
         or not sampling.is_each and "--frequency 49" or nil)
   end
+  if counts.unended > 0 then
+    env:say(("%d of %s were not seen to end: how long they took is not known"):format(
+      counts.unended, units.several(counts.requests, "request")))
+  end
   if counts.throttled > 0 then
     env:say(("the kernel slowed sampling down %d times (kernel.perf_event_max_sample_rate)"):format(
       counts.throttled))

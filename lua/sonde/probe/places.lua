@@ -136,20 +136,21 @@ function places.wakings()
 end
 
 --- The tracepoints of requests to block devices.
--- @treturn ?table their numbers `insert issue complete`, and where they have what:
---   `device sector operation`, `done_device done_sector`; nil when there are none
+-- @treturn ?table their numbers `made issue complete`, and where they have what:
+--   `device sector`, `made_operation operation`, `done_device done_sector`; nil when there are none
 -- @treturn ?string message
 -- @treturn ?string code `unavailable`
 -- @treturn ?string hint
 function places.block_requests()
   local form <const> = {}
-  form.insert, form.device = field_of("block/block_rq_insert", "dev")
+  form.made, form.device = field_of("block/block_getrq", "dev")
   form.issue, form.sector = field_of("block/block_rq_issue", "sector")
   form.complete, form.done_device = field_of("block/block_rq_complete", "dev")
   local _
+  _, form.made_operation = field_of("block/block_getrq", "rwbs%[%d+%]")
   _, form.operation = field_of("block/block_rq_issue", "rwbs%[%d+%]")
   _, form.done_sector = field_of("block/block_rq_complete", "sector")
-  if form.insert and form.issue and form.complete and form.operation then return form end
+  if form.made and form.issue and form.complete and form.operation then return form end
   local folder <const>, message, code, hint = limits.tracing()
   if folder == nil then return no_tracefs("block:block_rq_issue", message, code, hint) end
   return nil, "this kernel has no tracepoints of block devices", "unavailable"

@@ -139,27 +139,28 @@ static uint32_t form_field(lua_State *L, const char *name) {
 /***
 Asks for requests to block devices, instead of samples.
 @function sampler:blocks
-@tparam table form numbers of tracepoints, `insert issue complete`, and where
-they have their fields: `device sector operation`, `done_device done_sector`
+@tparam table form numbers of tracepoints, `made issue complete`, and where they
+have their fields: `device sector`, `made_operation operation`, `done_device
+done_sector`
 @treturn ?userdata itself
 @treturn ?string message
 @treturn ?string code
 */
 static int sampler_blocks(lua_State *L) {
   static const char *const names[] = {
-    "insert", "issue", "complete", "device", "sector", "operation",
-    "done_device", "done_sector", NULL
+    "made", "issue", "complete", "device", "sector", "made_operation",
+    "operation", "done_device", "done_sector", NULL
   };
   struct sampler *s = check(L);
   aux_check_options(L, 2, names);
   luaL_argcheck(L, s->has_raw, 1, "the sampler was made without `raw`");
   struct blockio_form form = {
-    form_field(L, "insert"), form_field(L, "issue"), form_field(L, "complete"),
+    form_field(L, "made"), form_field(L, "issue"), form_field(L, "complete"),
     form_field(L, "device"), form_field(L, "sector"),
-    form_field(L, "operation"), form_field(L, "done_device"),
-    form_field(L, "done_sector")
+    form_field(L, "made_operation"), form_field(L, "operation"),
+    form_field(L, "done_device"), form_field(L, "done_sector")
   };
-  const uint32_t events[] = {form.insert, form.issue, form.complete};
+  const uint32_t events[] = {form.made, form.issue, form.complete};
   int status = 0;
   for (int i = 0; i < 3 && status == 0; i++) {
     luaL_argcheck(L, events[i] > 0, 2, "no such tracepoint");
