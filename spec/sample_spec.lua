@@ -74,7 +74,7 @@ local function sampled(pid, opts)
   local sampling <const> = assert(sample.open { pid = pid, frequency = 499, duration = "6s",
     event = opts and opts.event })
   sampling:run(function(counts)
-    if counts.samples >= 150 then sampling:stop() end
+    if counts.samples >= 600 then sampling:stop() end
   end)
   local counts <const> = sampling:counts()
   local profile <const> = sampling:profile()
