@@ -129,7 +129,7 @@ test:
 	$(Q)sh .ci/machine $(BUILD)/qemu || :
 	$(SUBMAKE) all
 	$(SUBMAKE) test-rock
-	$(Q)$(BUSTED) </dev/null
+	$(Q)sh spec/run.sh $(BUILD) env $(BUSTED)
 
 # What people install, installed into empty places, used and removed again: the
 # rocks, and what `make install` copies: a minute or two, and never more than fifteen.

@@ -1,5 +1,7 @@
 -- The suite's output: a mark per test, then what was skipped and why, then
--- what failed, then one line that other programs can read.
+-- what failed, then one line that other programs can read. For spec/run.sh the
+-- files with failures are listed in $SONDE_FAILED, below the number of tests that
+-- passed in all others; $SONDE_PASSED is that number, of a run before.
 local base <const> = require "busted.outputHandlers.base"
 
 local marks <const> = { success = "+", pending = ".", failure = "-", error = "*" }
@@ -41,6 +43,17 @@ end
 return function(options)
   local busted <const> = require "busted"
   local handler <const> = base()
+  local file, files, passed = nil, {}, {}
+
+  local function file_start(element)
+    file = element.name
+    files[#files + 1], passed[file] = file, 0
+    return nil, true
+  end
+
+  local function spoil()
+    if file then passed[file] = false end
+  end
 
   local function mark(status)
     io.write(marks[status] or "*")
@@ -48,13 +61,26 @@ return function(options)
   end
 
   local function test_end(_, _, status)
+    if status == "failure" or status == "error" then spoil()
+    elseif status == "success" and passed[file] then passed[file] = passed[file] + 1 end
     if not options.deferPrint then mark(status) end
     return nil, true
   end
 
   local function outside_a_test()
+    spoil()
     mark("error")
     return nil, true
+  end
+
+  local function list_failed(path)
+    local sum, names = 0, {}
+    for _, name in ipairs(files) do
+      if passed[name] then sum = sum + passed[name] else names[#names + 1] = name end
+    end
+    local list <const> = assert(io.open(path, "w"))
+    list:write(sum, "\n", table.concat(names, "\n"), "\n")
+    list:close()
   end
 
   local function suite_end()
@@ -64,8 +90,11 @@ return function(options)
     report("ERROR", handler.errors)
     local failed <const> = handler.failuresCount + handler.errorsCount
     io.write(("%.1f s\n"):format(handler.getDuration()))
-    io.write(("%d passed, %d failed\n"):format(handler.successesCount, failed))
+    local before <const> = tonumber(os.getenv "SONDE_PASSED" or 0)
+    io.write(("%d passed, %d failed\n"):format(before + handler.successesCount, failed))
     io.flush()
+    local path <const> = os.getenv "SONDE_FAILED"
+    if path and failed > 0 then list_failed(path) end
     return nil, true
   end
 
@@ -77,6 +106,7 @@ return function(options)
     return nil, true
   end
 
+  busted.subscribe({ "file", "start" }, file_start)
   busted.subscribe({ "test", "end" }, test_end, { predicate = handler.cancelOnPending })
   busted.subscribe({ "suite", "end" }, suite_end)
   busted.subscribe({ "exit" }, leave)
