@@ -52,7 +52,7 @@ end
 -- A process that begins to be busy when it is told to.
 local function sleeper()
   local pipe <const> = uv.new_pipe()
-  local one <const> = spawn({ "sh", "-c", "read line; while :; do :; done" }, pipe)
+  local one <const> = spawn({ "sh", "-c", "read line || exit; while :; do :; done" }, pipe)
   one.go = function() pipe:write "\n" end
   return one
 end
