@@ -35,7 +35,8 @@ function pty.start(directory, command)
   local inner <const> = "stty rows 30 cols 100; " .. command .. "; echo ended $?"
   local pid <const> = helper.run(("TERM=${TERM:-xterm} script -qfc %s %s >/dev/null 2>&1 <>%s & "
     .. "echo $!"):format(helper.quote(inner), helper.quote(record), helper.quote(fifo)))
-  local keys <const> = assert(io.open(fifo, "w"))
+  -- Read by us, too: what is typed when the program has gone must not end the suite.
+  local keys <const> = assert(io.open(fifo, "r+"))
   keys:setvbuf "no"
   return setmetatable({ keys = keys, record = record, at = 1, pid = pid:match "%d+" }, Pty)
 end
