@@ -118,6 +118,9 @@ static void on_signal(int number) {
 */
 static int system_heed_signals(lua_State *L) {
   heeded = lua_toboolean(L, 1);
+  /* One that came just before has its hook set, and would raise outside. */
+  if (!heeded && last_signal == staying_signal && interrupted_state != NULL)
+    lua_sethook(interrupted_state, NULL, 0, 0);
   return 0;
 }
 
