@@ -80,6 +80,19 @@ local function write_in_place(path, fill)
   return write_all(file, path, fill)
 end
 
+-- The partial file beside a path, open, and the path without links; false for a
+-- device; nil, nil, message, code.
+local function open_beside(path)
+  local kind, target = core.path_info(path)
+  if kind == "directory" then return nil, nil, path .. ": is a directory", "unavailable" end
+  if kind == "device" then return false end
+  target = kind and target or path
+  local partial <const> = partial_name(target)
+  local file, message, number = io.open(partial, "wb")
+  if file then return partial, file, target end
+  return nil, fail(path, errors.system_words(message, partial), number)
+end
+
 --- Writes a file: into a partial file beside it, renamed when complete.
 -- When anything fails, an older file of that name stays as it was. A path
 -- that is a device or a pipe is written to as it is.
@@ -90,21 +103,15 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function files.write(path, fill)
-  local kind, target = core.path_info(path)
-  if kind == "directory" then return nil, path .. ": is a directory", "unavailable" end
-  if kind == "device" then return write_in_place(path, fill) end
-  target = kind and target or path
-  local partial <const> = partial_name(target)
-  local file, message, number = io.open(partial, "wb")
-  if file == nil then
-    return fail(path, errors.system_words(message, partial), number)
-  end
+  local partial, file, target, code = open_beside(path)
+  if partial == nil then return nil, target, code end
+  if partial == false then return write_in_place(path, fill) end
   local complete = false
   local _ <close> = setmetatable({}, { __close = function()
     if not complete then os.remove(partial) end
   end })
-  local done, why, code = write_all(file, path, fill)
-  if not done then return nil, why, code end
+  local done, why, reason = write_all(file, path, fill)
+  if not done then return nil, why, reason end
   local renamed, words, rename_number = os.rename(partial, target)
   if not renamed then return fail(path, errors.system_words(words, partial), rename_number) end
   complete = true
@@ -117,14 +124,12 @@ end
 -- @treturn ?string message
 -- @treturn ?string code
 function files.writable(path)
-  local kind, target = core.path_info(path)
-  if kind == "directory" then return nil, path .. ": is a directory", "unavailable" end
-  if kind == "device" then return true end
-  local partial <const> = partial_name(kind and target or path)
-  local file, message, number = io.open(partial, "wb")
-  if file == nil then return fail(path, errors.system_words(message, partial), number) end
-  file:close()
-  os.remove(partial)
+  local partial, file, message, code = open_beside(path)
+  if partial == nil then return nil, message, code end
+  if partial then
+    file:close()
+    os.remove(partial)
+  end
   return true
 end
 
