@@ -127,7 +127,9 @@ is_empty "$work/tree" \
   || fail "removed rocks leave $(find "$work/tree" ! -type d | head -n 3)"
 echo "rocks: $counts with the installed ones ($names)"
 
-# What make installs, under another name than it will have.
+# What make installs, under another name than it will have. The jobs of the make
+# that called this are not ours to give away.
+unset MAKEFLAGS MFLAGS
 make --no-print-directory install BUILD="$build" DESTDIR="$work/made" PREFIX=/usr \
   >"$work/log.run" 2>&1 || fail 'make install'
 made=$work/made/usr

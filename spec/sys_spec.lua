@@ -212,6 +212,24 @@ describe("binding: files of /proc", function()
   end)
 end)
 
+describe("binding: bytes over a socket of libuv's", function()
+  -- In a process of its own: SIGPIPE would end it.
+  it("whose peer has gone are an error, and no signal", function()
+    local out, status = helper.run(([[LUA_PATH='%s' LUA_CPATH='%s' lua5.4 -e '
+      local core <const>, uv <const> = require "sonde.c.core", require "sonde.base.uv"
+      local fds <const> = uv.socketpair("stream", 0, {}, {})
+      local mine <const>, theirs <const> = uv.new_pipe(), uv.new_pipe()
+      mine:open(fds[1])
+      theirs:open(fds[2])
+      print(core.send(mine:fileno(), "bytes"))
+      theirs:close()
+      uv.run()
+      print(core.send(mine:fileno(), "bytes"))']]):format(package.path, package.cpath))
+    assert.equal("5\nnil\tBroken pipe\tunavailable\tEPIPE\n", out)
+    assert.equal(0, status)
+  end)
+end)
+
 describe("binding: signals as counts", function()
   local USR2 <const> = 12
 

@@ -1,7 +1,6 @@
--- The suite's output: a mark per test, then what was skipped and why, then
--- what failed, then one line that other programs can read. For spec/run.sh the
--- files with failures are listed in $SONDE_FAILED, below the number of tests that
--- passed in all others; $SONDE_PASSED is that number, of a run before.
+-- The output of a run: a mark per test, then what was skipped and why, then what
+-- failed, then one line that other programs can read. For spec/run.sh, which adds
+-- up many runs, the numbers passed and failed go to the file $SONDE_TALLY instead.
 local base <const> = require "busted.outputHandlers.base"
 
 local marks <const> = { success = "+", pending = ".", failure = "-", error = "*" }
@@ -40,20 +39,15 @@ local function report_skipped(pendings)
   end
 end
 
+local function tell(path, ...)
+  local file <const> = assert(io.open(path, "w"))
+  file:write(string.format(...))
+  assert(file:close())
+end
+
 return function(options)
   local busted <const> = require "busted"
   local handler <const> = base()
-  local file, files, passed = nil, {}, {}
-
-  local function file_start(element)
-    file = element.name
-    files[#files + 1], passed[file] = file, 0
-    return nil, true
-  end
-
-  local function spoil()
-    if file then passed[file] = false end
-  end
 
   local function mark(status)
     io.write(marks[status] or "*")
@@ -61,40 +55,28 @@ return function(options)
   end
 
   local function test_end(_, _, status)
-    if status == "failure" or status == "error" then spoil()
-    elseif status == "success" and passed[file] then passed[file] = passed[file] + 1 end
     if not options.deferPrint then mark(status) end
     return nil, true
   end
 
   local function outside_a_test()
-    spoil()
     mark("error")
     return nil, true
   end
 
-  local function list_failed(path)
-    local sum, names = 0, {}
-    for _, name in ipairs(files) do
-      if passed[name] then sum = sum + passed[name] else names[#names + 1] = name end
-    end
-    local list <const> = assert(io.open(path, "w"))
-    list:write(sum, "\n", table.concat(names, "\n"), "\n")
-    list:close()
-  end
-
   local function suite_end()
-    io.write("\n")
+    io.write((" %.1f s\n"):format(handler.getDuration()))
     report_skipped(handler.pendings)
     report("FAILED", handler.failures)
     report("ERROR", handler.errors)
     local failed <const> = handler.failuresCount + handler.errorsCount
-    io.write(("%.1f s\n"):format(handler.getDuration()))
-    local before <const> = tonumber(os.getenv "SONDE_PASSED" or 0)
-    io.write(("%d passed, %d failed\n"):format(before + handler.successesCount, failed))
+    local path <const> = os.getenv "SONDE_TALLY"
+    if path then
+      tell(path, "%d %d\n", handler.successesCount, failed)
+    else
+      io.write(("%d passed, %d failed\n"):format(handler.successesCount, failed))
+    end
     io.flush()
-    local path <const> = os.getenv "SONDE_FAILED"
-    if path and failed > 0 then list_failed(path) end
     return nil, true
   end
 
@@ -106,7 +88,6 @@ return function(options)
     return nil, true
   end
 
-  busted.subscribe({ "file", "start" }, file_start)
   busted.subscribe({ "test", "end" }, test_end, { predicate = handler.cancelOnPending })
   busted.subscribe({ "suite", "end" }, suite_end)
   busted.subscribe({ "exit" }, leave)

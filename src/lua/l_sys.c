@@ -125,12 +125,9 @@ static int sys_peer(lua_State *L) {
   return 3;
 }
 
-/* socket:send(bytes [, fd]): how many went; false when none can now. */
-static int sys_send(lua_State *L) {
-  int fd = sys_check_socket(L, 1);
+static int send_bytes(lua_State *L, int fd, int passed) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 2, &size);
-  int passed = (int)luaL_optinteger(L, 3, -1);
   ssize_t n;
   do n = unixsock_send(fd, bytes, size, passed);
   while (n == -EINTR);
@@ -138,6 +135,17 @@ static int sys_send(lua_State *L) {
   if (n < 0) lua_pushboolean(L, 0);
   else lua_pushinteger(L, n);
   return 1;
+}
+
+/* socket:send(bytes [, fd]): how many went; false when none can now. */
+static int sys_send(lua_State *L) {
+  return send_bytes(L, sys_check_socket(L, 1), (int)luaL_optinteger(L, 3, -1));
+}
+
+/* core.send(fd, bytes): the same over another's socket, which libuv would write
+** to as to a file: SIGPIPE then ends the host when the peer has gone. */
+static int sys_send_over(lua_State *L) {
+  return send_bytes(L, (int)luaL_checkinteger(L, 1), -1);
 }
 
 /*
@@ -294,6 +302,7 @@ static const luaL_Reg functions[] = {
   {"poller", sys_poller},
   {"unix_connect", sys_connect},
   {"unix_listen", sys_listen},
+  {"send", sys_send_over},
   {"read_file", sys_read_file},
   {"watch_signal", sys_watch_signal},
   {"release_signal", sys_release_signal},

@@ -1,5 +1,6 @@
 --- One request over TCP to a server that answers and closes.
 -- @module sonde.base.tcp
+local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local uv <const> = require "sonde.base.uv"
 
@@ -63,6 +64,14 @@ local function connect(socket, host, port, deadline)
   return true
 end
 
+-- A request is small, and the connection new: all of it goes at once.
+local function send(socket, bytes)
+  local sent <const>, message, _, name = core.send(socket:fileno(), bytes)
+  if sent == nil then return failure(message, name) end
+  if sent ~= #bytes then return nil, "the request is too large", "limit" end
+  return true
+end
+
 -- Reads until the peer closes: all that came, and what ended it otherwise.
 local function read_all(socket, opts)
   local pieces, size, over = {}, 0, loop.event()
@@ -102,7 +111,9 @@ function tcp.ask(address, bytes, opts)
   local connected
   connected, message, code = connect(socket, resolved, port, opts.deadline)
   if not connected then return nil, ("%s: %s"):format(address, message), code end
-  socket:write(bytes, loop.guard(function() end))
+  local sent
+  sent, message, code = send(socket, bytes)
+  if not sent then return nil, ("%s: %s"):format(address, message), code end
   local answer
   answer, message, code = read_all(socket, opts)
   return answer, message and ("%s: %s"):format(address, message), code
