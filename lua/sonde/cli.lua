@@ -146,6 +146,8 @@ local function failed(env, raised)
   if not errors.is_failure(raised) then return report_bug(env, raised.bug) end
   if raised.broken_pipe then return nil, 13 end
   if not raised.quiet then env:say(raised.message, raised.hint) end
+  -- That damaged data has nothing to show does not mean that there was nothing.
+  if raised.status == errors.exit.empty then return math.max(raised.status, env.status) end
   return raised.status
 end
 
