@@ -51,9 +51,17 @@ function Action.show(args, env)
   env.out:write(load(args, env).source)
 end
 
+-- A good policy may wait for what it will never see here.
+local function warn_of_ends(loaded, env)
+  for _, one in ipairs(require("sonde.policy.ends").warnings { loaded }) do
+    env:say(("%s: %s"):format(loaded.name, one.text))
+  end
+end
+
 function Action.check(args, env)
   local loaded <const> = load(args, env)
   env.out:write(("%s: a good policy\n"):format(loaded.path))
+  warn_of_ends(loaded, env)
 end
 
 local function write_matches(loaded, env)
@@ -81,6 +89,7 @@ function Action.explain(args, env)
     env.out:write(text.printable(line), "\n")
   end
   write_matches(loaded, env)
+  warn_of_ends(loaded, env)
 end
 
 local function replay_it(loaded, path, tell)

@@ -4,12 +4,11 @@
 local act <const> = require "sonde.policy.act"
 local artifacts <const> = require "sonde.policy.artifacts"
 local attach <const> = require "sonde.policy.attach"
-local core <const> = require "sonde.c.core"
+local ends <const> = require "sonde.policy.ends"
 local engine <const> = require "sonde.policy.engine"
 local facts <const> = require "sonde.policy.facts"
 local loop <const> = require "sonde.base.loop"
 local presence <const> = require "sonde.policy.presence"
-local trigger <const> = require "sonde.policy.trigger"
 local uv <const> = require "sonde.base.uv"
 
 local watch = {}
@@ -178,31 +177,13 @@ local function changed(self, known)
   end
 end
 
--- What statuses of ends the policies wait for, if any.
-local function awaited_statuses(self)
-  local list = {}
-  for _, policy in ipairs(self.policies) do
-    trigger.each(policy.trigger, function(checked)
-      if checked.of.key == "exit" then
-        list[#list + 1] = { policy = policy, status = checked.spec.exit }
-      end
-    end)
-  end
-  return list
-end
-
--- Only a parent learns how a process ended, and who listens to the kernel.
+-- Whoever cannot hear of what a policy waits for says so.
 local function hear_ends(self)
-  local awaited <const> = awaited_statuses(self)
-  if #awaited == 0 or self.ends then return end
-  local message
-  self.ends, message = core.exits()
-  for _, one in ipairs(self.ends and {} or awaited) do
-    if one.status ~= "any" then
-      self.say { kind = "trouble", policy = one.policy, text = ("it waits for an end with status "
-        .. "%s, but the kernel does not tell us statuses (%s): only 'any' fires; try as root, "
-        .. "outside of containers"):format(one.status, message) }
-    end
+  if self.ends then return end
+  local warnings
+  self.ends, warnings = ends.listen(self.policies)
+  for _, one in ipairs(warnings) do
+    self.say { kind = "trouble", policy = one.policy, text = one.text }
   end
 end
 
