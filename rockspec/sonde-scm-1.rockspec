@@ -426,6 +426,7 @@ build = {
     ["sonde.policy.artifacts"] = "lua/sonde/policy/artifacts.lua",
     ["sonde.policy.attach"] = "lua/sonde/policy/attach.lua",
     ["sonde.policy.check"] = "lua/sonde/policy/check.lua",
+    ["sonde.policy.ends"] = "lua/sonde/policy/ends.lua",
     ["sonde.policy.engine"] = "lua/sonde/policy/engine.lua",
     ["sonde.policy.explain"] = "lua/sonde/policy/explain.lua",
     ["sonde.policy.facts"] = "lua/sonde/policy/facts.lua",
