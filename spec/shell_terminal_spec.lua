@@ -56,9 +56,16 @@ describe("a shell without a terminal", function()
       out)
   end)
 
-  it("wants an input, and one that is not its lines", function()
+  it("needs no input", function()
+    local out, status, err = helper.sonde("shell", "-c", "1 + 1", "-c", "top",
+      "-c", "open " .. TRACE, "-c", "focus=Alpha", "-c", "top2", "--no-config")
+    assert.equal("2\n" .. helper.sonde("top", TRACE, "-n", "2", "--focus", "Alpha"), out)
+    assert.equal(3, status)
+    assert.equal("sonde: no trace or profile is open\ntry: open FILE\n", err)
+  end)
+
+  it("wants an input that can be opened and is not its lines", function()
     for _, row in ipairs {
-      { { "shell" }, 2, "missing argument 'input'" },
       { { "shell", "-" }, 2, "standard input cannot be both" },
       { { "shell", "none.nettrace", "-c", "1" }, 3, "none.nettrace: No such file" },
       { { "shell", TRACE, "--view", "alloc", "-c", "1" }, 1, "no samples for view alloc" },

@@ -1,14 +1,9 @@
 -- A small HTTP server for specs, in their own process and on their own loop. It
 -- answers as its handlers say, also in ways that no server should.
-local core <const> = require "sonde.c.core"
 local loop <const> = require "sonde.base.loop"
 local uv <const> = require "sonde.base.uv"
 
 local http_server = {}
-
--- What libuv writes to a client that has gone would end the suite.
-local SIGPIPE <const> = 13
-core.watch_signal(SIGPIPE)
 
 local Peer <const> = {}
 Peer.__index = Peer

@@ -22,15 +22,20 @@ function shells.new(...)
   local inputs = {}
   local paths <const> = { ... }
   local names <const> = #paths == 2 and { "before", "after" } or { "input" }
+  local function open(path, name, expression)
+    local input <const> = session.input(assert(sonde.open(path)), expression, name)
+    input.path = path
+    return input
+  end
   for i, path in ipairs(paths) do
-    inputs[i] = session.input(assert(sonde.open(path)), ("inputs[%d]"):format(i), names[i])
-    inputs[i].path = path
+    inputs[i] = open(path, names[i], ("inputs[%d]"):format(i))
   end
   local env <const> = cli.env { out = collector(), err = collector(),
     terminal = { out = false, err = false } }
   local plain <const> = style.painter(false)
   local shell <const> = loop.new { session = session.new(inputs), env = env, paint = plain,
-    paint_err = plain, script_about = {} }
+    paint_err = plain, script_about = {},
+    open = function(path) return open(path, path:match("[^/]*$"), "") end }
   -- Runs lines: what they print, their last status, what is told.
   function shell.ask(...)
     env.out.text, env.err.text = "", ""

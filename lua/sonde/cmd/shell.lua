@@ -1,4 +1,4 @@
---- `sonde shell INPUT [INPUT2]`: asks one question after the other.
+--- `sonde shell [INPUT] [INPUT2]`: asks one question after the other.
 -- @module sonde.cmd.shell
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
@@ -58,10 +58,11 @@ local function open_all(path, args, env)
   return common.redacted(object, args)
 end
 
-local function open_input(path, number, names, args, env)
+-- `expression` is Lua text that gives the object in a saved script.
+local function open_input(path, expression, name, args, env)
   local session <const> = require "sonde.shell.session"
   local object <const> = open_first(path, args, env)
-  local input <const> = session.input(object, ("inputs[%d]"):format(number), names[number])
+  local input <const> = session.input(object, expression, name)
   local _, resolved = require("sonde.c.core").path_info(path)
   input.path = resolved or path
   if input.is_trace and path ~= "-" then
@@ -70,14 +71,17 @@ local function open_input(path, number, names, args, env)
   return input
 end
 
+local function name_of(path, args)
+  local redactor <const>, name <const> = common.redactor(args), path:match("[^/]*$")
+  return redactor and redactor:path(name) or name
+end
+
 local function open_inputs(args, env)
-  local paths <const> = { args.input, args.other }
-  local redactor <const> = common.redactor(args)
-  local name <const> = args.input:match("[^/]*$")
-  local names <const> = #paths == 2 and { "before", "after" }
-    or { redactor and redactor:path(name) or name }
   local inputs = {}
-  for i, path in ipairs(paths) do inputs[i] = open_input(path, i, names, args, env) end
+  for i, path in ipairs { args.input, args.other } do
+    local name <const> = args.other == nil and name_of(path, args) or i == 1 and "before" or "after"
+    inputs[i] = open_input(path, ("inputs[%d]"):format(i), name, args, env)
+  end
   return inputs
 end
 
@@ -142,8 +146,10 @@ local function greet(shell)
     local name <const> = #session.inputs == 2 and input.name .. ": " or ""
     shell:say(name .. tostring(session.inputs[i].object))
   end
-  local views <const> = session:views()
-  if #views > 0 then shell:say("views: " .. table.concat(views, " ")) end
+  require("sonde.shell.basics").tell_views(shell)
+  if session:is_empty() then
+    shell:say('nothing is open: open FILE, targets(), store "FILE", sonde ps')
+  end
   if #session.inputs == 2 then
     shell:say("words are about the later input; use before; diff compares")
   end
@@ -163,6 +169,7 @@ local function make_shell(args, env, is_terminal)
   local style <const> = require "sonde.shell.style"
   return require("sonde.shell.loop").new {
     session = session, env = env, interactive = is_terminal,
+    open = function(path) return open_input(path, "", name_of(path, args), args, env) end,
     size = is_terminal and env.terminal.out and size_of_terminal or nil,
     paint = style.painter(is_terminal and term.colored(1, env.getenv)),
     paint_err = style.painter(is_terminal and term.colored(2, env.getenv)),
@@ -175,9 +182,6 @@ end
 local function run(args, env)
   args.command = args.command or {}
   if args.script then return run_script(args, env) end
-  if args.input == nil then
-    errors.usage("missing argument 'input'", "sonde help shell")
-  end
   local is_terminal <const> = #args.command == 0 and term.is_terminal(0)
   if #args.command == 0 and (args.input == "-" or args.other == "-") then
     errors.usage("standard input cannot be both the input and the lines to run", "-c LINE")
@@ -210,6 +214,7 @@ return common.verb {
     "sonde shell api.nettrace",
     "sonde shell monday.nettrace tuesday.nettrace",
     "sonde shell api.nettrace -c 'focus=Json' -c 'top10 -cum'",
+    "sonde shell                                  # of what runs: targets(), target \"Api\"",
     "sonde shell api.nettrace --redact            # all names are pseudonyms from the start",
   },
   run = run,

@@ -46,10 +46,10 @@ end
 
 local function check_kind(session, module, kind)
   if kind == "diff" and #session.inputs ~= 2 then
-    errors.usage(("'%s' compares two inputs, and there is one"):format(module.name),
-      "sonde shell BEFORE AFTER")
+    errors.usage(("'%s' compares two inputs, and there is %s"):format(module.name,
+      #session.inputs == 1 and "one" or "none"), "sonde shell BEFORE AFTER")
   end
-  if (kind == "trace" or kind == "timeline") and not session.used.is_trace then
+  if (kind == "trace" or kind == "timeline") and not session:need_input().is_trace then
     errors.raise { code = "unavailable", hint = "top",
       message = ("'%s' is of a trace, and %s is a profile"):format(module.name,
         session.used.name) }

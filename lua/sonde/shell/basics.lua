@@ -5,6 +5,7 @@ local errors <const> = require "sonde.base.errors"
 local layout <const> = require "sonde.base.table"
 local manual <const> = require "sonde.shell.manual"
 local scope <const> = require "sonde.report.scope"
+local script <const> = require "sonde.shell.script"
 local session <const> = require "sonde.shell.session"
 local settings <const> = require "sonde.shell.settings"
 local text <const> = require "sonde.base.text"
@@ -54,6 +55,13 @@ function basics.tell_state(shell)
   if not shell.interactive then return end
   local done, line = errors.pcall(state_line, shell.session)
   shell:say(("%s: %s"):format(shell:state(), done and line or "no samples"))
+end
+
+--- Tells which views the input in use has.
+-- @tparam table shell
+function basics.tell_views(shell)
+  local views <const> = shell.session:views()
+  if #views > 0 then shell:say("views: " .. table.concat(views, " ")) end
 end
 
 local SILENT <const> = { rows = true, cum = true, by = true, label = true, unit = true,
@@ -138,6 +146,23 @@ local function input_of(shell, expression, line)
   return input
 end
 
+words.add("open", {
+  usage = "open FILE", takes = "files",
+  summary = "opens a trace or profile, which the words and `profile` are about from then on",
+  help = { "use before, use EXPRESSION go back to another; undo does too",
+    'x = sonde.open "FILE" opens one for Lua alone' },
+  run = function(shell, rest, line)
+    if rest == "" then errors.usage("open needs the name of a file", "open api.nettrace") end
+    local input <const> = shell.open(rest)
+    input.expression = shell.session:name_value(
+      script.opening(code.literal(rest), shell.script_about), line)
+    shell.session:use(input)
+    if not shell.interactive then return end
+    shell:say(tostring(input.object))
+    basics.tell_views(shell)
+  end,
+})
+
 words.add("use", {
   usage = "use before|after|EXPRESSION", takes = "names",
   summary = "which trace or profile the words and `profile` are about",
@@ -169,7 +194,7 @@ words.add("save", {
   help = { "Without FILE the script is shown. Run it with lua5.4 or sonde shell --script FILE;",
     "an argument takes the place of the recording: lua5.4 FILE other.nettrace" },
   run = function(shell, rest)
-    local source <const> = require("sonde.shell.script").text(shell.session, shell.script_about)
+    local source <const> = script.text(shell.session, shell.script_about)
     local redactor <const> = shell.script_about.redactor
     if redactor then
       local clean, left, code_left = redactor:check(source)

@@ -22,6 +22,7 @@ end
 
 -- The functions of a profile, each once, sorted.
 local function function_names(shell)
+  if shell.session:is_empty() then return {} end
   local profile <const> = shell.session:whole()
   local known <const> = shell.functions
   if known and known.profile == profile then return known.names end

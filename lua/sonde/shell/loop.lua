@@ -90,12 +90,14 @@ end
 --- What is shown now, in a few words: "wall", "after alloc focus=Json".
 -- @treturn string
 function Shell:state()
-  local session <const> = self.session
-  local view <const> = text.cut(text.utf8(text.printable(session:view())), MAX_STATE)
-  local parts = { view, filter_words(session.values) }
+  local session <const>, parts = self.session, {}
   if #session.inputs == 2 or session.used ~= session.inputs[1] then
-    table.insert(parts, 1, text.cut(text.printable(session.used.name), MAX_STATE))
+    parts[1] = text.cut(text.printable(session.used.name), MAX_STATE)
   end
+  if not session:is_empty() then
+    parts[#parts + 1] = text.cut(text.utf8(text.printable(session:view())), MAX_STATE)
+  end
+  parts[#parts + 1] = filter_words(session.values)
   return table.concat(parts, " ")
 end
 
@@ -298,9 +300,10 @@ end
 
 --- Makes a shell.
 -- @tparam table about `session`, `reader` (of `sonde.shell.lines`), `env` (of
---   `sonde.cli`), `interactive`, `paint` and `paint_err` (of
---   `sonde.shell.style`), `size` (of the terminal), `script_about` (for
---   `save`), `number` (0: messages name the line)
+--   `sonde.cli`), `open` (gives an input of the session for a path),
+--   `interactive`, `paint` and `paint_err` (of `sonde.shell.style`), `size` (of
+--   the terminal), `script_about` (for `save`), `number` (0: messages name the
+--   line)
 -- @treturn Shell
 function loop.new(about)
   local self <const> = setmetatable(about, Shell)

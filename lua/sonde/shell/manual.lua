@@ -135,7 +135,9 @@ end
 local function of_setting(shell, option)
   local lines = { ("%s: %s"):format(option.name, option.help) }
   local choices <const> = settings.choices(option, shell.session:views())
-  if choices then lines[2] = "   one of: " .. text.printable(table.concat(choices, " ")) end
+  if choices and #choices > 0 then
+    lines[2] = "   one of: " .. text.printable(table.concat(choices, " "))
+  end
   if option.name == "view" and shell.session.used.is_trace then
     for _, row in ipairs(require("sonde.cmd.common").views) do
       lines[#lines + 1] = ("   %s%s"):format(pad(row[1], 14), row[2])

@@ -36,6 +36,16 @@ local function redacted(redactor)
   return table.concat(lines, "\n")
 end
 
+--- Opens a recording, as Lua text.
+-- @tparam string path Lua text that gives it
+-- @tparam table about `limit`, `redactor`
+-- @treturn string
+function script.opening(path, about)
+  local opts <const> = about.limit and (", { limit = %d }"):format(about.limit) or ""
+  local opened <const> = ("(assert(sonde.open(%s%s)))"):format(path, opts)
+  return about.redactor and ("redactor:object%s"):format(opened) or opened
+end
+
 local function head(inputs, about)
   local lines = {
     "-- A session of sonde shell. Run it with lua5.4 or sonde shell --script; arguments take the",
@@ -53,14 +63,11 @@ local function head(inputs, about)
     lines[#lines + 1] = redacted(about.redactor)
   end
   lines[#lines + 1] = "local inputs <const> = {"
-  local form <const> = about.redactor and "  redactor:object(assert(sonde.open(%s%s))),"
-    or "  (assert(sonde.open(%s%s))),"
   for i, input in ipairs(inputs) do
-    local opts <const> = about.limit and (", { limit = %d }"):format(about.limit) or ""
     local path <const> = about.redactor
       and ('(assert(arg and arg[%d], "the recordings are arguments"))'):format(i)
       or ("arg and arg[%d] or %s"):format(i, code.literal(input.path))
-    lines[#lines + 1] = form:format(path, opts)
+    lines[#lines + 1] = ("  %s,"):format(script.opening(path, about))
   end
   lines[#lines + 1] = "}"
   return lines

@@ -75,6 +75,25 @@ local function kept(self, key, make)
   return profile
 end
 
+-- What is in use before anything was opened.
+local NOTHING <const> = { name = "sonde", is_trace = false }
+
+--- Is nothing open, so that there is only Lua, what is live, and what is kept?
+-- @treturn boolean
+function Session:is_empty()
+  return self.used == NOTHING
+end
+
+--- The input in use; without one, that is the failure.
+-- @treturn table
+function Session:need_input()
+  if self:is_empty() then
+    errors.raise { code = "unavailable", hint = "open FILE",
+      message = "no trace or profile is open" }
+  end
+  return self.used
+end
+
 -- A number for an object that no later one gets again, as an address may be.
 local function id_of(self, object)
   local id = self.ids[object]
@@ -113,7 +132,7 @@ end
 -- @tparam ?table values other settings than those that hold
 -- @treturn Profile
 function Session:whole(input, values)
-  input, values = input or self.used, values or self.values
+  input, values = input or self:need_input(), values or self.values
   if not input.is_trace then
     if values.view then checked(scope.find_type(input.object, values.view)) end
     return input.object
@@ -133,7 +152,7 @@ end
 -- @tparam ?table values
 -- @treturn Profile
 function Session:profile(input, values)
-  input, values = input or self.used, values or self.values
+  input, values = input or self:need_input(), values or self.values
   local whole <const> = self:whole(input, values)
   local filters <const> = settings.filters(values)
   if next(filters) == nil then return whole end
@@ -156,7 +175,7 @@ local GETTERS <const> = {
     return objects
   end,
   trace = function(self)
-    if self.used.is_trace then return all_of(self.used) end
+    if self:need_input().is_trace then return all_of(self.used) end
     errors.raise { code = "unavailable", hint = "profile",
       message = ("%s is a profile: only a trace has that"):format(self.used.name) }
   end,
@@ -190,6 +209,7 @@ end
 --- What each name stands for now, as Lua text for a saved script.
 -- @treturn table text by name
 function Session:definitions()
+  if self:is_empty() then return {} end
   local texts <const> = {
     trace = self.used.is_trace and self.used.expression or nil,
     whole = whole_text(self, self.used),
@@ -207,6 +227,7 @@ end
 --- The views of the input in use, or its sample types.
 -- @treturn {string,...}
 function Session:views()
+  if self:is_empty() then return {} end
   if self.used.is_trace then return self.used.object:views() end
   local names = {}
   for i, entry in ipairs(self.used.object:types()) do names[i] = entry.type end
@@ -214,8 +235,9 @@ function Session:views()
 end
 
 --- The view that is shown now.
--- @treturn string
+-- @treturn string "" when nothing is open
 function Session:view()
+  if self:is_empty() then return "" end
   if self.values.view then return self.values.view end
   if self.used.is_trace then
     local done, whole = errors.pcall(self.whole, self)
@@ -246,7 +268,7 @@ end
 function Session:set(name, text)
   local option <const> = settings.get(name)
   if option.name == "view" then text = view_by_number(self, text) end
-  if option.of_trace and not self.used.is_trace then
+  if option.of_trace and not self:need_input().is_trace then
     errors.usage(("%s: only a trace has that, and %s is a profile"):format(option.name,
       self.used.name), "label_focus=KEY=RE")
   end
@@ -434,13 +456,13 @@ function Session:value_of(source)
   return (chunk())
 end
 
---- A session over one or two inputs.
+--- A session over two inputs, one, or none.
 -- @tparam {table,...} inputs of `session.input`; the last one is in use
 -- @tparam ?table values first settings
 -- @treturn Session
 function session.new(inputs, values)
   local self <const> = setmetatable({
-    inputs = inputs, used = inputs[#inputs], values = values or settings.defaults(),
+    inputs = inputs, used = inputs[#inputs] or NOTHING, values = values or settings.defaults(),
     past = {}, future = {}, kept = {}, log = {}, named = 0, globals = own_globals(),
     ids = setmetatable({ n = 1 }, { __mode = "k" }),
   }, Session)
