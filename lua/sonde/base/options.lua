@@ -132,7 +132,7 @@ end
 -- @tparam {string,...} candidates
 -- @treturn ?string nil when nothing is near
 function options.suggest(word, candidates)
-  local limit <const> = #word < 5 and 1 or 2
+  local limit <const> = #word < 2 and 0 or #word < 5 and 1 or 2
   local best, best_at
   for _, candidate in ipairs(candidates) do
     local at = distance(word:lower(), candidate:lower(), limit)
