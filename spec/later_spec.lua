@@ -81,6 +81,29 @@ describe("stacks that are still to come", function()
     end
   end)
 
+  -- The end of a file tells how much room it needs, and need not be right.
+  it("are those of a file, whatever its end says", function()
+    local sample <const> = "\x12\x07\x0a\x03\x01\x02\x01\x10\x05"
+    local plain <const> = "\x0a\x02\x08\x01" .. sample:rep(20000)
+      .. "\x22\x02\x08\x01\x22\x02\x08\x02\x32\x00\x32\x01a"
+    local packed <const> = core.gzip(plain)
+    for name, bytes in pairs {
+      plain = plain, packed = packed, ["a small member last"] = packed .. core.gzip "",
+      ["too much"] = packed:sub(1, -5) .. ("<I4"):pack(#packed * 1000),
+      ["more than can be"] = packed:sub(1, -5) .. "\xff\xff\xff\xff",
+      ["too little"] = packed:sub(1, -5) .. ("<I4"):pack(70000),
+    } do
+      local file <close> = assert(io.tmpfile())
+      assert(file:write(bytes))
+      file:seek "set"
+      local profile, message, code = core.pprof_read(core.input(file))
+      local whole, reason, same = core.pprof_decode(bytes)
+      assert.same({ reason, same }, { message, code }, name)
+      if whole then assert.equal(whole:encode {}, profile:encode {}, name) end
+      compare(bytes, name)
+    end
+  end)
+
   it("are gone with a profile that is closed", function()
     local profile <const> = later(random_profile.bytes(1))
     assert.truthy(profile:graph {})

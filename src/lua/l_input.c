@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/unpack.h"
@@ -168,6 +169,24 @@ const uint8_t *input_fill(struct input *in, size_t *size) {
   if (in->sums && n > 0) in->sum = (uint32_t)crc32(in->sum, data, (uInt)n);
   *size = n;
   return data != NULL ? data : (const uint8_t *)"";
+}
+
+int input_tail(const struct input *in, uint8_t *tail, size_t n,
+               uint64_t *size) {
+  struct stat what;
+  if (in->packed || in->bound != UINT64_MAX) return -1;
+  if (in->raw.storage == NULL) {
+    *size = in->raw_position;
+    if (span_left(&in->raw) < n) return -1;
+    memcpy(tail, in->raw.end - n, n);
+    return 0;
+  }
+  int fd = in->file != NULL ? fileno(in->file) : in->fd;
+  if (fstat(fd, &what) != 0 || !S_ISREG(what.st_mode)
+      || what.st_size < (off_t)n)
+    return -1;
+  *size = (uint64_t)what.st_size;
+  return pread(fd, tail, n, what.st_size - (off_t)n) == (ssize_t)n ? 0 : -1;
 }
 
 void input_lend(struct input *in, const uint8_t *data, size_t size) {

@@ -26,6 +26,13 @@ struct input *input_test(lua_State *L, int arg);
 */
 const uint8_t *input_fill(struct input *in, size_t *size);
 
+/*
+** The last 'n' bytes of a file or string that is taken as it is, and its size.
+** 0, or -1 where that cannot be told before it was read.
+*/
+int input_tail(const struct input *in, uint8_t *tail, size_t n,
+               uint64_t *size);
+
 /* core.input itself. */
 int input_new(lua_State *L);
 

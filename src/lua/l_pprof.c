@@ -31,6 +31,10 @@ static int decode(lua_State *L) {
 
 /* Feeds a reader all of an input; 0, or -1 when reading it failed. */
 static int feed_all(struct pprof_reader *r, struct input *in) {
+  uint8_t end[4];
+  uint64_t bytes;
+  if (input_tail(in, end, sizeof end, &bytes) == 0)
+    pprof_expect(r, bytes, end);
   for (;;) {
     size_t size;
     const uint8_t *data = input_fill(in, &size);

@@ -76,26 +76,24 @@ static enum gzip_status decode_member(z_stream *z, const uint8_t *data,
 }
 
 /*
-** The last four bytes of gzip data say how long their content is, of the last
-** member and modulo 2^32. Believed when deflate could pack it so, it saves
-** growing the buffer again and again.
+** The length is that of the last member, modulo 2^32. Believed when deflate
+** could pack it so, it saves growing the buffer again and again: what was
+** moved costs as much as fresh memory where it is touched next.
 */
-static void reserve_hint(const uint8_t *data, size_t size,
-                         struct buffer *out) {
-  if (size < 18) return;
-  const uint8_t *end = data + size - 4;
+void gzip_expect(const uint8_t *end, uint64_t size, struct buffer *out) {
   size_t want = (size_t)end[0] | (size_t)end[1] << 8 | (size_t)end[2] << 16
                 | (size_t)end[3] << 24;
   const struct budget *b = out->budget;
-  int fits = b->limit == 0 || want < b->limit - b->used;
-  /* One byte more, so that the end is met with room left. */
-  if (want > STEP && want / 1032 <= size && fits) buf_reserve(out, want + 1);
+  /* The end is met with room for another step left. */
+  int fits = b->limit == 0 || want + STEP < b->limit - b->used;
+  if (want > STEP && want / 1032 <= size && fits)
+    buf_reserve(out, want + STEP);
 }
 
 struct gzip_result gzip_decode(const uint8_t *data, size_t size,
                                struct buffer *out) {
   struct gzip_result result = {GZIP_OK, 0, 0, NULL};
-  reserve_hint(data, size, out);
+  if (size >= 18) gzip_expect(data + size - 4, size, out);
   z_stream z;
   stream_init(&z, out->budget);
   if (inflateInit2(&z, WINDOW_GZIP) != Z_OK) {

@@ -25,6 +25,12 @@ struct gzip_result {
 int gzip_detect(const uint8_t *data, size_t size);
 
 /*
+** Makes room for what the last four bytes of 'size' bytes of gzip data say
+** that they unzip to, if that can be true and the budget has it.
+*/
+void gzip_expect(const uint8_t *end, uint64_t size, struct buffer *out);
+
+/*
 ** Appends the content of all members of 'data' to 'out'. On failure 'out'
 ** holds what could be decompressed.
 */

@@ -10,12 +10,15 @@
 
 struct later;
 
-/* For so many samples; NULL when memory was refused. */
-struct later *later_new(size_t limit, uint32_t n);
+/*
+** For so many samples of a message, which is of less than 2 GiB; NULL when
+** memory was refused.
+*/
+struct later *later_new(size_t limit, const uint8_t *base, size_t size,
+                        uint32_t n);
 
-/* Notes the next sample; 'is_canonical': written as pprof writes it. */
-void later_add(struct later *l, const uint8_t *message, size_t len,
-               int is_canonical);
+/* Notes the field of the next sample; is it as pprof writes it? */
+void later_add(struct later *l, const uint8_t *row, int as_written);
 
 /*
 ** Takes over the map of ids, and later_keep the memory that the samples are

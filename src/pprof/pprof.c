@@ -170,6 +170,8 @@ struct pprof_reader {
   size_t limit;
   uint8_t head[2];           /* decides whether it is gzip */
   uint32_t n_head;
+  uint64_t expected;         /* bytes that will come; 0: unknown */
+  uint8_t end[4];            /* ... and the last of them */
   int is_gzip, is_full;
 };
 
@@ -181,6 +183,20 @@ struct pprof_reader *pprof_begin(size_t limit) {
   gzip_begin(&r->gzip, &r->plain);
   r->limit = limit;
   return r;
+}
+
+void pprof_expect(struct pprof_reader *r, uint64_t size,
+                  const uint8_t *end) {
+  r->expected = size;
+  memcpy(r->end, end, sizeof r->end);
+}
+
+/* Room for all, so that it need not be moved while it grows. */
+static void make_room(struct pprof_reader *r) {
+  if (r->expected == 0) return;
+  if (r->is_gzip) gzip_expect(r->end, r->expected, &r->plain);
+  else if (r->limit == 0 || r->expected <= r->limit)
+    buf_reserve(&r->plain, (size_t)r->expected);
 }
 
 static void take(struct pprof_reader *r, const uint8_t *data, size_t size) {
@@ -198,6 +214,7 @@ void pprof_feed(struct pprof_reader *r, const uint8_t *data, size_t size) {
     size--;
     if (r->n_head < 2) continue;
     r->is_gzip = gzip_detect(r->head, 2);
+    make_room(r);
     take(r, r->head, 2);
   }
   if (size > 0) take(r, data, size);

@@ -33,16 +33,19 @@ struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
                                      size_t limit, struct pprof_error *error);
 
 /*
-** Reading from pieces, which need not be kept: begin, any number of feeds,
-** finish, which takes the reader over; pprof_release is for those who give up
-** before. The profile's stacks may be still to come (profile/later.h).
-** Programs that do not empty a file before they write a
-** profile again append one gzip member to the other; such profiles are added
-** up, with a warning. 'is_lenient' is as pprof_decode_lenient.
+** Reading from pieces, which need not be kept: begin, an expect where the end
+** can be seen before (the size in bytes, and the last four of them), any
+** number of feeds, finish, which takes the reader over; pprof_release is for
+** those who give up before. The profile's stacks may be still to come
+** (profile/later.h).
+** Programs that do not empty a file before they write a profile again append
+** one gzip member to the other; such profiles are added up, with a warning.
+** 'is_lenient' is as pprof_decode_lenient.
 */
 struct pprof_reader;
 
 struct pprof_reader *pprof_begin(size_t limit);   /* NULL: no memory */
+void pprof_expect(struct pprof_reader *r, uint64_t size, const uint8_t *end);
 void pprof_feed(struct pprof_reader *r, const uint8_t *data, size_t size);
 struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
                              struct pprof_error *error);

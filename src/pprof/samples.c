@@ -199,7 +199,7 @@ static uint32_t keep_stack(struct sample_reader *r,
                            const struct wire_field *row) {
   if (r->d->later == NULL)
     return paths_intern(&r->paths, r->locations, r->n_locations);
-  later_add(r->d->later, row->data, (size_t)row->len, r->is_canonical);
+  later_add(r->d->later, row->start, r->is_canonical);
   return 0;
 }
 
@@ -226,9 +226,8 @@ static int read_samples(struct sample_reader *r) {
   if (region->count == 0) return 0;
   if (profile_reserve_samples(d->profile, region->count) != 0)
     return decode_no_memory(d);
-  /* A length in 31 bits is enough for each; there is none that long. */
   if (d->is_later && d->size < INT32_MAX)
-    d->later = later_new(d->budget.limit, region->count);
+    d->later = later_new(d->budget.limit, d->base, d->size, region->count);
   struct wire w = wire_over(region->from, (size_t)(region->to
                                                    - region->from));
   struct wire_field row;
