@@ -50,7 +50,6 @@ native_FOLDERS = symbols probe
 native_LIBRARY = libdw libelf
 native_HEADER = libiberty/demangle.h
 native_LIBS = -liberty
-sqlite_FOLDERS = sqlite
 sqlite_LIBRARY = sqlite3
 
 sources_of = $(wildcard src/lua/$(1)/*.c $(patsubst %,src/%/*.c,$($(1)_FOLDERS)))

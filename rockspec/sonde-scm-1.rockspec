@@ -260,6 +260,7 @@ build = {
     ["sonde.cli"] = "lua/sonde/cli.lua",
     ["sonde.cmd.capture"] = "lua/sonde/cmd/capture.lua",
     ["sonde.cmd.captures"] = "lua/sonde/cmd/captures.lua",
+    ["sonde.cmd.chosen"] = "lua/sonde/cmd/chosen.lua",
     ["sonde.cmd.common"] = "lua/sonde/cmd/common.lua",
     ["sonde.cmd.completion"] = "lua/sonde/cmd/completion.lua",
     ["sonde.cmd.convert"] = "lua/sonde/cmd/convert.lua",

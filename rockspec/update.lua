@@ -14,9 +14,8 @@ local OPTIONAL <const> = {
     folders = { "src/symbols", "src/probe", "src/lua/native" },
     shared = { "src/elf", "src/profile", "src/pprof" }, external = "DW", library = "dw",
     libraries = { "dw", "elf", "iberty", "z", "m" } },
-  { name = "sqlite", summary = "the store in one file", folders = { "src/sqlite",
-    "src/lua/sqlite" }, external = "SQLITE", library = "sqlite3",
-    libraries = { "sqlite3", "z", "m" } },
+  { name = "sqlite", summary = "the store in one file", folders = { "src/lua/sqlite" },
+    external = "SQLITE", library = "sqlite3", libraries = { "sqlite3", "z", "m" } },
 }
 
 -- The files of a folder that belong to the project: in a checkout those that

@@ -174,3 +174,76 @@ describe("a page", function()
     end
   end)
 end)
+
+describe("the help of a verb", function()
+  -- Of these the output's format chooses the options: `sonde help convert -o x.svg`.
+  local BY_FORMAT <const> = { report = true, convert = true, diff = true }
+
+  it("tells the options of all that it takes, and no example is broken", function()
+    for _, verb in ipairs(words.verbs()) do
+      local out <const> = helper.sonde("help", verb.name)
+      for _, option in ipairs(BY_FORMAT[verb.name] and {} or verb.options) do
+        for _, flag in ipairs(option.flags) do
+          assert(out:find("%f[-]" .. flag:gsub("%-", "%%-") .. "%f[^%w-]"), verb.name .. flag)
+        end
+      end
+      for example in (out .. "\n\n"):gmatch "\nExamples:\n(.-)\n\n" do
+        for _, line in ipairs(helper.lines(example)) do
+          assert(line:find "^   sonde " or line:find "^   eval ", line)
+        end
+      end
+    end
+  end)
+
+  it("has a row in the page of the command", function()
+    local page <const> = helper.read "docs/cli.md"
+    for _, verb in ipairs(words.verbs()) do
+      assert(page:find("[|,] `" .. verb.name .. "[ `]"), verb.name)
+    end
+  end)
+end)
+
+describe("the architecture", function()
+  it("names each folder", function()
+    -- `src/{a,b}/` is two of them.
+    local named = {}
+    for name in helper.read "docs/architecture.md":gmatch "`([%w_/.{},]+)" do
+      local before <const>, list <const> = name:match "^(.-){(.-)}"
+      for part in (list or name):gmatch "[^,]+" do
+        named[((before or "") .. part):gsub("^lua/sonde/", ""):gsub("/$", "")] = true
+      end
+    end
+    for _, path in ipairs(helper.lines((helper.run "find src lua/sonde -mindepth 1 -type d"))) do
+      assert(named[path:gsub("^lua/sonde/", "")], path)
+    end
+  end)
+end)
+
+describe("a function that a page calls", function()
+  local text <const> = helper.run "cat $(find lua src -name '*.lua' -o -name '*.[ch]')"
+  local known = {}
+  for _, pattern in ipairs { "function [%w_.]+[.:]([%w_]+)%s*%(", "{ ?\"([%w_]+)\",",
+    "([%w_]+) = function", "lua_setfield%(L, %-2, \"([%w_]+)\"" } do
+    for name in text:gmatch(pattern) do known[name] = true end
+  end
+  -- Policies are functions of a table, and Lua's own are there.
+  local OWN <const> = { string = true, table = true, io = true, os = true, math = true }
+
+  it("is there", function()
+    local count = 0
+    for _, page in ipairs(PAGES) do
+      local body <const> = helper.read(page)
+      for object, name in body:gmatch "%f[%w_]([%l_][%w_]*)[:.]([%l_]+)%(" do
+        assert(OWN[object] or known[name], ("%s: %s.%s"):format(page, object, name))
+        count = count + 1
+      end
+    end
+    assert(count > 50, count)
+  end)
+
+  it("is there, also where it is only named, in the page of parity", function()
+    for object, name in helper.read "docs/parity.md":gmatch "`([%l_]+):([%l_]+)`" do
+      assert(known[name], ("%s:%s"):format(object, name))
+    end
+  end)
+end)

@@ -1,6 +1,7 @@
 local dkjson <const> = require "dkjson"
 local core <const> = require "sonde.c.core"
 local diff <const> = require "sonde.diff"
+local helper <const> = require "spec.support.helper"
 local profiles <const> = require "spec.support.made_profiles"
 
 local function case(name) return profiles.case("30-diff-percentages/" .. name .. ".folded") end
@@ -156,5 +157,15 @@ describe("a difference", function()
     end
     assert.equal("f 1 1\n", at(1):diff(at(2)):render("folded"))
     assert.equal(0, at(1):diff(at(2)):top()[1].change)
+  end)
+end)
+
+describe("the report diff", function()
+  it("is what the verb shows", function()
+    local folder <const> = "spec/data/cases/30-diff-percentages/"
+    local before <const>, after <const> = folder .. "before.folded", folder .. "after.folded"
+    local shown <const>, status = helper.sonde("report", "diff", before, after, "--cum")
+    assert.equal(0, status)
+    assert.equal((helper.sonde("diff", before, after, "--cum")), shown)
   end)
 end)

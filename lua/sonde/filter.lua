@@ -32,10 +32,12 @@ filter.options = {
     help = "as pprof's: no samples with such a label" },
   { name = "tagshow", type = "pattern", help = "only labels whose key matches" },
   { name = "taghide", type = "pattern", help = "no labels whose key matches" },
-  { name = "tagroot", type = "string", argname = "KEY,…",
-    help = "put the values of these labels under the stacks, as their outermost frames" },
-  { name = "tagleaf", type = "string", argname = "KEY,…",
-    help = "put the values of these labels on the stacks, as their innermost frames" },
+  { name = "tagroot", type = "string", argname = "KEYS",
+    help = "put the values of these labels (keys with commas) under the stacks, as their"
+      .. " outermost frames" },
+  { name = "tagleaf", type = "string", argname = "KEYS",
+    help = "put the values of these labels (keys with commas) on the stacks, as their"
+      .. " innermost frames" },
   { name = "no_inlines", aliases = { "noinlines" }, type = "boolean",
     help = "count what was inlined for the function it was inlined into" },
   { name = "fold_recursion", type = "boolean",

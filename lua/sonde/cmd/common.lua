@@ -1,5 +1,4 @@
---- What verbs share: options, opening the input, choosing and filtering a
--- profile, writing listings.
+--- What verbs share: options, opening the input, writing reports and listings.
 -- @module sonde.cmd.common
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
@@ -9,22 +8,6 @@ local text <const> = require "sonde.base.text"
 local units <const> = require "sonde.base.units"
 
 local common = {}
-
---- The views of a trace, and what each measures.
-common.views = {
-  { "wall", "time of threads, waiting included" },
-  { "samples", "number of samples" },
-  { "running", "time of threads, known waits left out" },
-  { "managed", "time of threads while in managed code" },
-  { "oncpu", "time on a processor by each thread's own clock, in traces that sonde recorded" },
-  { "alloc", "bytes allocated, by type" },
-  { "exception", "exceptions thrown, by type" },
-  { "contention", "waits for locks" },
-  { "gc", "pauses of the garbage collector" },
-  { "jit", "time compiling methods" },
-  { "cpu", "samples on a processor (V6)" },
-  { "cswitch", "context switches (V6)" },
-}
 
 --- Options of every verb that opens an input.
 common.input_options = options.join({
@@ -171,6 +154,10 @@ function common.verb(verb)
 end
 
 --- Ends the verb when an input could not be opened.
+-- @param object what opening it returned
+-- @tparam ?string message
+-- @tparam ?string code
+-- @tparam ?string hint
 -- @return the values of the call
 function common.opened(object, message, code, hint)
   if object == nil then
@@ -262,113 +249,15 @@ function common.is_trace(object)
   return type(object.profile) == "function"
 end
 
-local function fail(message, code, hint)
-  errors.raise { message = message, code = code, hint = hint }
-end
-
 --- Ends the verb when a call returned nil.
+-- @param value what the call returned
+-- @tparam ?string message
+-- @tparam ?string code
+-- @tparam ?string hint
 -- @return the values of the call
 function common.check(value, message, code, hint)
-  if value == nil then fail(message, code, hint) end
+  if value == nil then errors.raise { message = message, code = code, hint = hint } end
   return value, message, code
-end
-
-local function refuse(args, names, why)
-  for _, name in ipairs(names) do
-    local value = args[name]
-    if value ~= nil and not (type(value) == "table" and #value == 0) then
-      errors.usage(("%s: %s"):format(options.flag(name), why))
-    end
-  end
-end
-
--- In a pprof file the view is a sample type, which reports call `type`.
-local function view_of_profile(profile, args)
-  refuse(args, { "thread", "process" }, "only a trace has threads and processes; for labels"
-    .. " of a profile there is --label-focus")
-  if args.view and not take.chosen_by_view(profile, args) then args.type = args.view end
-  return profile
-end
-
-local function whole_profile(object, args)
-  return common.is_trace(object) and common.check(object:profile {
-    view = args.view, names = args.names, thread = args.thread, process = args.process,
-  }) or view_of_profile(object, args)
-end
-
--- The profile of another input, for what is made of several.
-local function other_profile(path, args, env)
-  return whole_profile(common.open(path, args, env, { view = args.view or "wall" }), args)
-end
-
-local function add_up(first, args, env)
-  if #(args.inputs or {}) < 2 then return first end
-  local profiles = { first }
-  for i = 2, #args.inputs do profiles[i] = other_profile(args.inputs[i], args, env) end
-  local sum, message = common.check(require("sonde").merge(profiles))
-  if message then env:warn(message) end
-  return sum
-end
-
--- What the options that combine profiles make of the inputs.
-local function combined(first, args, env)
-  local path <const> = args.base or args.diff_base
-  if args.base and args.diff_base then
-    errors.usage("--base and --diff-base exclude each other")
-  end
-  if args.normalize and path == nil then
-    errors.usage("--normalize: needs --base FILE or --diff-base FILE")
-  end
-  local profile = add_up(first, args, env)
-  if args.scale then profile = common.check(profile:scale(args.scale)) end
-  if path == nil then return profile end
-  local view <const> = profile:notes().view
-  profile = common.check(profile:minus(other_profile(path, args, env),
-    { mark = args.diff_base ~= nil, normalize = args.normalize or false }))
-  return view and profile:set_view(view) or profile
-end
-
---- The profile that the options ask for, of an object that was opened.
--- @param object Trace or Profile
--- @tparam table args `inputs` are further ones to add up
--- @tparam ?table env
--- @tparam ?table module the report that will show it: it applies filters itself
---   that it has as options
--- @treturn Profile
-function common.profile_of(object, args, env, module)
-  local profile <const> = combined(whole_profile(object, args), args, env)
-  local wanted = {}
-  for _, option in ipairs(require("sonde.profile").filters) do
-    wanted[option.name] = args[option.name]
-  end
-  for _, option in ipairs(module and module.options or {}) do wanted[option.name] = nil end
-  local filtered <const> = common.check(profile:where(wanted, module and module.whole))
-  if #filtered == 0 and (args.from or args.to) then
-    fail(args.input .. ": no samples in this range of time", "no_samples",
-      "sonde inspect " .. args.input)
-  end
-  if #filtered == 0 and #filtered:notes().filters > 0 then
-    fail(require("sonde.report.scope").nothing(filtered), "no_samples")
-  end
-  return filtered
-end
-
---- The samples of a trace in order of time.
--- @param object Trace or Profile
--- @tparam table args
--- @treturn Timeline
-function common.timeline_of(object, args)
-  if not common.is_trace(object) then
-    fail(args.input .. ": a profile has no order of samples: only a trace has one", "unavailable")
-  end
-  local others = { "view", "thread", "process" }
-  for _, option in ipairs(require("sonde.profile").filters) do others[#others + 1] = option.name end
-  refuse(args, others, "does not apply to outputs in time order")
-  local timeline <const> = common.check(object:timeline { names = args.names })
-  if #timeline == 0 then
-    fail(args.input .. ": no samples in time order", "no_samples", "sonde inspect " .. args.input)
-  end
-  return timeline
 end
 
 --- The options of a report out of a verb's arguments.
@@ -450,7 +339,7 @@ function common.write_to(args, what, env, write)
   refuse_own_input(args)
   local files <const> = require "sonde.base.files"
   local done, message, code = files.write(args.output, write)
-  if not done then fail("cannot write: " .. message, code) end
+  if not done then errors.raise { message = "cannot write: " .. message, code = code } end
   env:say(("wrote %s (%s)"):format(args.output, what))
 end
 

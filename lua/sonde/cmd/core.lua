@@ -44,7 +44,7 @@ return common.verb {
   examples = { "sonde core 4242", "sonde core Api --type full -o /var/tmp/api.core" },
   run = function(args, env)
     local target <const> = live.target(args)
-    local core <const> = live.check(target:core { output = args.output, type = args.type,
+    local core <const> = common.check(target:core { output = args.output, type = args.type,
       force = args.force, timeout = args.timeout })
     if core.foreign then
       env:say(("the process writes it in its own file system: here that is %s"):format(core.seen))
@@ -54,7 +54,7 @@ return common.verb {
       errors.raise { message = ("not waited for: the process goes on writing %s"):format(core.path),
         status = errors.exit.given_up }
     end
-    live.check(done, message, code, hint)
+    common.check(done, message, code, hint)
     env:say(("wrote %s (%s core, %s)"):format(core.seen, core.type,
       require("sonde.base.units").bytes(core:bytes())), "dotnet-dump analyze " .. core.seen)
   end,

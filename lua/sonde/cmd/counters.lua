@@ -182,7 +182,7 @@ return common.verb {
     for _, option in ipairs(require("sonde.dotnet.counters").options) do
       opts[option.name] = args[option.name]
     end
-    local counters <const> = live.check(target:counters(opts))
+    local counters <const> = common.check(target:counters(opts))
     local came <const> = watch_all(counters, args, env)
     local done, message, code = counters:stop { timeout = "10s" }
     if not done then env:warn(message, code) end

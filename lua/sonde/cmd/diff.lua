@@ -1,5 +1,6 @@
 --- `sonde diff BEFORE AFTER`: what changed between two profiles.
 -- @module sonde.cmd.diff
+local chosen <const> = require "sonde.cmd.chosen"
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
 local formats <const> = require "sonde.cmd.formats"
@@ -22,7 +23,7 @@ local function profile_of(path, module, view, args, env)
   args.view = view
   local scale <const>, normalize <const> = args.scale, args.normalize
   args.input, args.scale, args.normalize = path, nil, nil
-  local profile <const> = common.profile_of(common.open(path, args, env), args, env,
+  local profile <const> = chosen.profile(common.open(path, args, env), args, env,
     module)
   args.scale, args.normalize = scale, normalize
   local redactor <const> = common.redactor(args)

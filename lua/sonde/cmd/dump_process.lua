@@ -96,7 +96,7 @@ end
 
 -- A process and all below it, each by what does it no harm.
 local function show_tree(args, env)
-  local tree <const> = live.check(require("sonde.process.tree").new(root_of(args)))
+  local tree <const> = common.check(require("sonde.process.tree").new(root_of(args)))
   local shown, left_out = 0, {}
   for _, row in ipairs(tree:rows()) do
     local target <const> = require("sonde.targets").open(row.pid)

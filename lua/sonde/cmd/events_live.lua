@@ -111,7 +111,7 @@ local function start(target, args, env)
   opts.provider = exactly(list)
   local self <const> = setmetatable({ target = target, args = args, env = env,
     reader = events.json_reader(opts) }, Watch)
-  self.session = live.check(target:trace {
+  self.session = common.check(target:trace {
     providers = list, rundown = false, decode = false, max_bytes = 1 << 50,
     buffer_mb = args.buffer >> 20, stackwalk = args.stacks or nil,
     on_bytes = function(bytes)

@@ -10,16 +10,16 @@ local help = {
 local EXAMPLES <const> = [[
 sonde: what is this process doing?
 
-   sonde api.nettrace                          where did the time go?
-   sonde top api.nettrace --view alloc         what allocates?
-   sonde report tree api.nettrace --focus Json    who calls it?
-   sonde convert api.nettrace -o flame.svg     a flame graph for the browser
-   sonde convert api.nettrace -o api.pb.gz     for go tool pprof
-   sonde diff before.nettrace after.nettrace   what got slower?
-   sonde inspect api.nettrace                  can this file be trusted?
-   sonde events api.nettrace --name Exception  what happened, one by one?
-   sonde ps                                    what can be looked into here?
-   sonde dump http://localhost:6060            what is every goroutine waiting for?
+   sonde api.nettrace                            where did the time go?
+   sonde top api.nettrace --view alloc           what allocates?
+   sonde report tree api.nettrace --focus Json   who calls it?
+   sonde convert api.nettrace -o flame.svg       a flame graph for the browser
+   sonde convert api.nettrace -o api.pb.gz       for go tool pprof
+   sonde diff before.nettrace after.nettrace     what got slower?
+   sonde inspect api.nettrace                    can this file be trusted?
+   sonde events api.nettrace --name Exception    what happened, one by one?
+   sonde ps                                      what can be looked into here?
+   sonde dump http://localhost:6060              what is every goroutine waiting for?
 
 Inputs: .nettrace and .netperf (also inside gzip, xz, zip), pprof, folded
 stacks, dumps; - reads standard input; a URL, or the pid of a Go program.

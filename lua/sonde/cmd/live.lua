@@ -38,13 +38,6 @@ function live.target(args)
   return target
 end
 
---- Ends the verb when a call returned nil.
--- @return the values of the call
-function live.check(value, message, code, hint, ...)
-  if value == nil then errors.raise { message = message, code = code, hint = hint } end
-  return value, message, code, hint, ...
-end
-
 -- A number is a process (its file is "./4242"); another word is one when there
 -- is no such file and a process has this whole name.
 local function is_process(word)
@@ -65,6 +58,21 @@ function live.is_meant(words)
   return words[1] ~= nil and is_process(words[1])
 end
 
+--- After the help of a verb, that of the form which it has for other inputs.
+-- @tparam {string,...} words of the command line; without `-h` nothing happens
+-- @tparam string of what that form is
+-- @tparam string module
+-- @tparam table env
+function live.add_help(words, of, module, env)
+  for _, word in ipairs(words) do
+    if word == "-h" or word == "--help" then
+      env.out:write(("\nOf %s:\n\n"):format(of))
+      require(module).start({ "--help" }, env)
+      return
+    end
+  end
+end
+
 --- A verb that takes a file or a running process: with `-h` it tells of both.
 -- @tparam table of_file the verb for files
 -- @tparam string module the verb for processes
@@ -76,12 +84,7 @@ function live.either(of_file, module)
     if is_go then return start_file(as_input, env) end
     if live.is_meant(words) then return require(module).start(words, env) end
     local status <const> = start_file(words, env)
-    for _, word in ipairs(words) do
-      if word == "-h" or word == "--help" then
-        env.out:write("\nOf a running process:\n\n")
-        return require(module).start({ "--help" }, env)
-      end
-    end
+    live.add_help(words, "a running process", module, env)
     return status
   end
   function of_file.forms()

@@ -45,7 +45,7 @@ return common.verb {
   run = function(args, env)
     local what <const> = what_of(args)
     local target <const> = live.target(args)
-    local files <const> = live.check(target:perfmap(what, { timeout = args.timeout }))
+    local files <const> = common.check(target:perfmap(what, { timeout = args.timeout }))
     tell(files, args, env)
   end,
 }

@@ -47,8 +47,7 @@ local function check_usage(args)
 end
 
 local function start(args, env)
-  local probe, message, code, hint = require("sonde.probe").start(request_of(args))
-  if probe == nil then errors.raise { message = message, code = code, hint = hint } end
+  local probe <const> = common.check(require("sonde.probe").start(request_of(args)))
   for _, warning in ipairs(probe.warnings) do env:say(warning.message, warning.hint) end
   require("sonde.cmd.probe_talk").attached(probe, env)
   return probe

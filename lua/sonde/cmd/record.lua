@@ -170,9 +170,9 @@ local verb <const> = common.verb {
     "sonde record -p Api --rotate 64MiB --keep 10 -o api.nettrace",
     "sonde record -p Api --ring 60s --until Exception -o before.nettrace",
     "sonde record http://localhost:6060 --view heap   # or the pid of a Go program",
-    "sonde record -p 4242 --native --duration 10s -o cpu.html   # any process; native frames too",
+    "sonde record -p 4242 --native --duration 10s -o cpu.html    # any process",
     "sonde record --system --duration 10s -o machine.pb.gz",
-    "sonde record --listen /tmp/port -o traces --duration 30s   # DOTNET_DiagnosticPorts=/tmp/port",
+    "sonde record --listen /tmp/port -o traces --duration 30s",
   },
   run = function(args, env)
     if args.native or args.system then return require("sonde.cmd.record_native").run(args, env) end
@@ -212,7 +212,9 @@ function verb.start(words, env)
   if is_go then
     return require("sonde.cmd.record_go").start(go_words, env)
   end
-  return read_and_run(own, env)
+  local status <const> = read_and_run(own, env)
+  live.add_help(own, "a Go program", "sonde.cmd.record_go", env)
+  return status
 end
 
 return verb

@@ -1,5 +1,6 @@
 --- `sonde report NAME INPUT`: any report, by its name.
 -- @module sonde.cmd.report
+local chosen <const> = require "sonde.cmd.chosen"
 local common <const> = require "sonde.cmd.common"
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
@@ -28,9 +29,6 @@ end
 
 -- The object that a report needs, of the input.
 local function object_for(module, needs, args, env)
-  if needs == "diff" then
-    errors.usage(("'%s' takes two inputs"):format(module.name), "sonde diff BEFORE AFTER")
-  end
   local whole <const> = needs == "trace" or needs == "any"
   local is_page <const> = whole and module.takes == "profile"
   local object <const> = common.open(args.input, args, env, {
@@ -44,9 +42,9 @@ local function object_for(module, needs, args, env)
   end
   if whole then return common.redacted(object, args) end
   if needs == "timeline" then
-    return common.redacted(common.timeline_of(object, args), args, "timeline")
+    return common.redacted(chosen.timeline(object, args), args, "timeline")
   end
-  local profile <const> = common.redacted(common.profile_of(object, args, env, module), args)
+  local profile <const> = common.redacted(chosen.profile(object, args, env, module), args)
   return common.check(require("sonde.report").shown(profile, "profile", module))
 end
 
@@ -91,14 +89,22 @@ function report.verb_of(module, path, examples)
   }
 end
 
+local INPUTS <const> = { trace = "a trace", diff = "two inputs" }
+
 local function list_of_reports()
   local lines = { "Reports:" }
   for _, module in ipairs(require("sonde.report").list()) do
-    local of = module.takes == "trace" and "a trace" or "any input"
+    local of <const> = INPUTS[module.takes] or "any input"
     lines[#lines + 1] = ("   %-12s %s (%s)"):format(module.name, module.summary, of)
   end
   lines[#lines + 1] = ""
   return table.concat(lines, "\n")
+end
+
+-- The verb of a report. A difference has two inputs and a verb of its own.
+local function verb_for(module)
+  if module.takes == "diff" then return require "sonde.cmd.diff" end
+  return report.verb_of(module, "report " .. module.name)
 end
 
 -- The name is the first word that is no option: before an option's value is
@@ -115,8 +121,7 @@ local function start(words, env)
     local hint = require("sonde.c.core").path_info(name) and ("sonde report top " .. name)
     errors.usage(message, hint or "sonde report --help")
   end
-  local verb <const> = report.verb_of(module, "report " .. name)
-  return verb.start(table.move(words, 2, #words, 1, {}), env)
+  return verb_for(module).start(table.move(words, 2, #words, 1, {}), env)
 end
 
 --- The declarations of the verb: of itself, and of each report.
@@ -127,7 +132,9 @@ function report.forms()
   local name <const> = { name = "name", choices = reports.names(), help = "of the report" }
   local list = { { arguments = { name, input } } }
   for _, module in ipairs(reports.list()) do
-    list[#list + 1] = report.verb_of(module, "report " .. module.name).declaration()
+    local verb <const> = verb_for(module)
+    local forms <const> = verb.forms and verb.forms() or { verb.declaration() }
+    table.move(forms, 1, #forms, #list + 1, list)
   end
   return list
 end

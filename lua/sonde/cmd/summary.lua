@@ -1,6 +1,7 @@
 --- `sonde INPUT`: what stands out, what it is, and where the time went, on one
 -- screen.
 -- @module sonde.cmd.summary
+local chosen <const> = require "sonde.cmd.chosen"
 local common <const> = require "sonde.cmd.common"
 local options <const> = require "sonde.base.options"
 local report <const> = require "sonde.cmd.report"
@@ -84,7 +85,7 @@ return common.verb {
     common.checked(args, env, function(inner)
       put_head(common.redacted(object, args), args, inner)
       inner.out:write("\n")
-      local profile <const> = common.redacted(common.profile_of(object, args), args)
+      local profile <const> = common.redacted(chosen.profile(object, args), args)
       common.write_report(top, profile, args, inner)
     end)
     if env.terminal.out then env.out:write(next_steps(args.input, common.is_trace(object))) end

@@ -232,7 +232,7 @@ local function run(display, args)
   while not display.over and shown < most and loop.now() < limit do
     local broken <const> = display:wait(math.min(limit, looking:deadline()))
     if display.over then break end
-    local window <const> = live.check(looking:turn())
+    local window <const> = common.check(looking:turn())
     display.changed = false
     if not broken and not display.held then
       display:show(filtered(window, args))
@@ -281,7 +281,7 @@ return common.verb {
   run = function(args, env)
     check(args)
     local target <const> = live.target(args)
-    local looking <close> = live.check(target:live { view = args.view, interval = args.interval })
+    local looking <close> = common.check(target:live { view = args.view, interval = args.interval })
     local shown, ended = watch(target, looking, args, env)
     if ended then env:say(("process %s (%s) has ended"):format(target.pid or "?", target.name)) end
     return shown > 0 and errors.exit.done or errors.exit.empty
