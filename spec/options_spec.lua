@@ -135,3 +135,24 @@ describe("options.join and select", function()
     assert.has_error(function() options.select(declared, { "nope" }) end)
   end)
 end)
+
+describe("a command line", function()
+  -- No words are read without a parser.
+  it("takes no words for what a parser takes them for", function()
+    local arguments <const> = require "sonde.base.arguments"
+    local cli <const> = require "sonde.cli"
+    local errors <const> = require "sonde.base.errors"
+    local kinds = { asks = 0, runs = 0 }
+    for _, name in ipairs(cli.verbs) do
+      local verb <const> = cli.verb(name)
+      for _, form in ipairs(verb.forms and verb.forms() or { verb.declaration() }) do
+        local done, got = errors.pcall(arguments.read, form, name, {})
+        local as_parsed <const> = { errors.pcall(arguments.read, form, name, { "--" }) }
+        assert.equal(as_parsed[1], done)
+        assert.same(done and as_parsed[2] or as_parsed[2].message, done and got or got.message)
+        kinds[done and "runs" or "asks"] = kinds[done and "runs" or "asks"] + 1
+      end
+    end
+    assert(kinds.asks > 3 and kinds.runs > 3)
+  end)
+end)

@@ -62,6 +62,34 @@ describe("a process", function()
     end)
   end)
 
+  it("is left out when it surely has fewer threads than are looked for", function()
+    local function is_listed(pid, least)
+      for _, listed in ipairs(proc.pids(least)) do
+        if listed == pid then return true end
+      end
+      return false
+    end
+    local one <close> = dotnet.spawn { "/bin/sh", "-c", "echo ready; read line" }
+    local two <close> = dotnet.spawn { "lua5.4", "-e", [[
+      local uv = require "luv"
+      uv.new_thread(function() require("luv").sleep(600000) end)
+      print "ready"
+      io.stdout:flush()
+      io.read()
+      os.exit(0, false)]] }
+    assert.is_string(one:line "ready")
+    assert.is_string(two:line "ready")
+    assert.equal(1, proc.stat(one.pid).threads)
+    assert.equal(2, proc.stat(two.pid).threads)
+    for _, process in ipairs { one, two } do
+      assert.is_true(is_listed(process.pid))
+      assert.is_true(is_listed(process.pid, 1))
+      assert.is_false(is_listed(process.pid, 3))
+    end
+    assert.is_false(is_listed(one.pid, 2))
+    assert.is_true(is_listed(two.pid, 2))
+  end)
+
   it("has as many descriptors as its folder has entries", function()
     local process <close> = dotnet.spawn { "/bin/sh", "-c",
       "exec 7</dev/null 8</dev/null; echo ready; read line" }

@@ -153,7 +153,7 @@ end
 -- The rows, and for those with an endpoint a request each, several at a time.
 local function collect(opts)
   local rows, waiting, cache = {}, {}, {}
-  for _, pid in ipairs(proc.pids()) do
+  for _, pid in ipairs(proc.pids(not opts.all and FEWEST_THREADS or nil)) do
     local stat <const> = proc.stat(pid)
     if stat and not stat.kernel then
       local row, found = row_of(stat, cache, opts)

@@ -106,19 +106,23 @@ static int folder_close(lua_State *L) {
 }
 
 /*
-** core.numbers_in(folder): a list of the numbers that name its entries, in no
-** order; nil, message, code.
+** core.numbers_in(folder [, least]): a list of the numbers that name its
+** entries, in no order; nil, message, code. With 'least', of the processes in
+** /proc those that may have so many threads.
 */
 static int process_numbers(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
+  lua_Integer least = luaL_optinteger(L, 2, 0);
   struct folder *f = aux_new(L, FOLDER_CLASS, sizeof *f);
   f->entries = opendir(path);
   if (f->entries == NULL) return sys_fail(L, errno, path);
   lua_newtable(L);
+  uint64_t n = 0;
   int64_t number;
-  for (uint64_t n = 1; procstat_next(f->entries, &number); n++) {
+  while (procstat_next(f->entries, &number)) {
+    if (least > 0 && !procstat_has_threads(f->entries, number, least)) continue;
     lua_pushinteger(L, number);
-    aux_seti(L, -2, n);
+    aux_seti(L, -2, ++n);
   }
   closedir(f->entries);
   f->entries = NULL;

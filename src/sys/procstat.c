@@ -2,7 +2,10 @@
 #include "sys/procstat.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sys/procfile.h"
 
@@ -59,4 +62,14 @@ int procstat_next(DIR *folder, int64_t *number) {
     return 1;
   }
   return 0;
+}
+
+/* Its folder of threads has two links more than it has threads. */
+int procstat_has_threads(DIR *proc, int64_t pid, int64_t least) {
+  char path[40];
+  struct stat info;
+  snprintf(path, sizeof path, "%lld/task", (long long)pid);
+  if (fstatat(dirfd(proc), path, &info, 0) != 0) return 0;
+  int64_t threads = (int64_t)info.st_nlink - 2;
+  return threads <= 0 || threads >= least;
 }

@@ -3,7 +3,6 @@
 -- `many`) and `options` (`sonde.base.options`); the parser, its messages and
 -- its help come from these.
 -- @module sonde.base.arguments
-local argparse <const> = require "argparse"
 local errors <const> = require "sonde.base.errors"
 local options <const> = require "sonde.base.options"
 
@@ -68,6 +67,7 @@ end
 -- @tparam string path how it is called: "top", "report tree"
 -- @treturn table of argparse
 function arguments.parser(verb, path)
+  local argparse <const> = require "argparse"
   local parser <const> = argparse("sonde " .. path, verb.description or verb.summary, epilog(verb))
   parser:usage(synopsis(verb, path)):add_help("-h --help")
   parser:help_max_width(HELP_WIDTH):help_description_margin(HELP_COLUMN)
@@ -167,6 +167,17 @@ local function join_negative(verb, words)
   return joined
 end
 
+-- What no words at all mean; nil when that lacks something. A parser takes as long to
+-- make as what a short verb does.
+local function nothing_given(verb)
+  local raw = {}
+  for _, argument in ipairs(verb.arguments) do
+    if not argument.optional then return nil end
+    raw[argument.name] = argument.many and {} or nil
+  end
+  return raw
+end
+
 --- Reads a command line. Wrong ones raise a usage failure.
 -- @tparam table verb its declaration
 -- @tparam string path how it is called
@@ -174,10 +185,13 @@ end
 -- @treturn table values by the names of arguments and options; or nil
 -- @treturn ?string the help that was asked for
 function arguments.read(verb, path, words)
+  local raw = #words == 0 and nothing_given(verb) or nil
+  local hint <const> = ("sonde help %s"):format(path)
+  if raw then return convert(verb, raw, hint) end
   local parser <const> = arguments.parser(verb, path)
   if asks_for_help(words) then return nil, parser:get_help() .. "\n" end
-  local hint <const> = ("sonde help %s"):format(path)
-  local ok, raw = parser:pparse(join_negative(verb, words))
+  local ok
+  ok, raw = parser:pparse(join_negative(verb, words))
   if not ok then errors.usage(usage_message(verb, raw), hint) end
   local surplus <const> = raw[SURPLUS][1]
   if surplus then errors.usage(("one argument too many: '%s'"):format(surplus), hint) end

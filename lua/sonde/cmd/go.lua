@@ -23,12 +23,15 @@ local function is_called(stat, words, name)
   return stat.name:lower() == name:lower() or own:lower() == name:lower()
 end
 
+-- Go's runtime has a thread of its own beside the program's.
+local FEWEST_THREADS <const> = 2
+
 -- The Go processes of this name.
 local function by_name(name)
   local buildinfo <const> = require "sonde.golang.buildinfo"
   local proc <const> = require "sonde.process.proc"
   local found = {}
-  for _, pid in ipairs(proc.pids()) do
+  for _, pid in ipairs(proc.pids(FEWEST_THREADS)) do
     local stat <const> = proc.stat(pid)
     if stat and not stat.kernel and is_called(stat, proc.command_line(pid), name)
       and buildinfo.of_pid(pid) then

@@ -152,6 +152,16 @@ function run.finish(recording, want, args, env, outcome)
   return errors.exit.done
 end
 
+-- What is needed when a recording is over.
+local AT_THE_END <const> = { "sonde.profile", "sonde.dotnet.trace", "sonde.dotnet.advice" }
+
+-- Loads it while the process records: who stops a recording waits for its end.
+local function load_ahead(recording)
+  if recording.loaded_ahead or recording.session.bytes == 0 then return end
+  recording.loaded_ahead = true
+  for _, name in ipairs(AT_THE_END) do require(name) end
+end
+
 --- A recording that is ready to run.
 -- @tparam Target target
 -- @tparam table want of `run.wanted`
@@ -182,7 +192,10 @@ function run.prepare(target, want, args, env)
     },
   }, {
     started = function() talk.start(recording, want, args, env) end,
-    looked = function() show(talk.status(recording)) end,
+    looked = function()
+      show(talk.status(recording))
+      load_ahead(recording)
+    end,
   })
   recording.max_size, recording.tape, recording.output = max_size, tape, args.output
   recording.raw, recording.formats = raw, formats
