@@ -211,6 +211,9 @@ fuzz:
 	  sh spec/c/fuzz.sh $(BUILD)/fuzz/$$name $(FUZZ_SECONDS); \
 	done
 
+# Make takes them for intermediate files, which it removes.
+.SECONDARY: $(FUZZ_OBJECTS)
+
 $(BUILD)/fuzz/obj/%.o: src/%.c
 	$(call say,CLANG,$<)
 	@mkdir -p $(@D)

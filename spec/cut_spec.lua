@@ -81,6 +81,32 @@ describe("sonde cut", function()
     end
   end)
 
+  it("gives all within its memory, or says that it was not enough", function()
+    local core <const> = require "sonde.c.core"
+    local bytes <const> = helper.read(helper.data "synth/v4-program-compressed.nettrace")
+    local function run(limit)
+      local cutter <close> = core.cut { limit = limit }
+      local input <const> = core.input(bytes)
+      local first, _, code = cutter:pump(input)
+      if first == nil then return nil, code end
+      local rest
+      rest, _, code = cutter:finish()
+      return rest and first .. rest, code
+    end
+    local whole <const> = assert(run(1 << 30))
+    local enough = 0
+    for limit = 0, 12000, 37 do
+      local out, code = run(limit)
+      if out then
+        assert.equal(whole, out)
+        enough = enough + 1
+      else
+        assert.equal("limit", code)
+      end
+    end
+    assert.is_true(enough > 10 and enough < 300)
+  end)
+
   it("says what it cannot cut", function()
     helper.in_directory(function(directory)
       local function refused(status, pattern, ...)

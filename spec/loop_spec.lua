@@ -237,13 +237,15 @@ describe("signals", function()
         package.path, package.cpath = %q, %q
         local core, loop = require "sonde.c.core", require "sonde.base.loop"
         core.catch_signal(2)
+        assert(io.open(%q, "w")):close()
         local began = loop.now()
         local ok, what = pcall(function() %s end)
         io.write(tostring(ok), " ", tostring(what), " ", core.caught_signal(), " ",
           (loop.now() - began) // 1000000)
-      ]]):format(package.path, package.cpath, body))
-      local out <const> = helper.run(("lua5.4 %s/s.lua & sleep 0.3; kill -INT $!; wait")
-        :format(directory))
+      ]]):format(package.path, package.cpath, directory .. "/ready", body))
+      local out <const> = helper.run(("lua5.4 %s/s.lua & for i in $(seq 200); do"
+        .. " [ -e %s/ready ] && break; sleep 0.05; done; sleep 0.2; kill -INT $!; wait")
+        :format(directory, directory))
       local took <const> = out:match("^false .*interrupted! 2 (%d+)$")
       assert.truthy(took, out)
       assert.is_true(math.tointeger(tonumber(took)) < 1500)

@@ -21,7 +21,7 @@ seed() {
 }
 
 case $name in
-  pprof) seed $(find spec/data -name '*.pb.gz' -o -name '*.pb' -o -name '*.pprof') ;;
+  pprof | later) seed $(find spec/data -name '*.pb.gz' -o -name '*.pb' -o -name '*.pprof') ;;
   folded) seed $(find spec/data -name '*.folded') ;;
   goroutine)
     seed $(find spec/data/cases spec/data/dumps -name '*.txt' -o -name '*.log') ;;

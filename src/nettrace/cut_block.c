@@ -200,7 +200,7 @@ static void finish_block(struct cut *c, struct times t) {
   memcpy(c->block.data + 12, &t.last, sizeof t.last);
   buf_put(&c->events, &size, sizeof size);
   buf_put(&c->events, c->block.data, c->block.len);
-  if (c->events.failed || c->block.failed)
+  if (c->events.failed)
     cut_fail(c, CUT_NO_MEMORY, "not enough memory");
 }
 
@@ -263,7 +263,8 @@ static void take_events(struct cut *c, const uint8_t *content, size_t size) {
     if (payload == NULL) break;
     take_event(c, &b, payload, &last, &t);
   }
-  if (c->block.len > HEADER_SIZE) finish_block(c, t);
+  if (c->block.failed) cut_fail(c, CUT_NO_MEMORY, "not enough memory");
+  else if (c->block.len > HEADER_SIZE) finish_block(c, t);
 }
 
 /* Writes what the region has so far; its stacks stay for what follows. */
@@ -310,7 +311,8 @@ static void take_sequence(struct cut *c, const uint8_t *content,
     buf_put(&c->block, &id, sizeof id);
     buf_put(&c->block, &number, sizeof number);
   }
-  cut_object(c, "SPBlock", c->block.data, c->block.len);
+  if (c->block.failed) cut_fail(c, CUT_NO_MEMORY, "not enough memory");
+  else cut_object(c, "SPBlock", c->block.data, c->block.len);
 }
 
 static int is_name(const char *name, size_t len, const char *wanted) {
