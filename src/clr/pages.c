@@ -50,9 +50,3 @@ int pages_add(struct pages *p, uint64_t key, uint32_t item) {
   p->rows[row].head = item;
   return 0;
 }
-
-void pages_remove(struct pages *p, uint64_t key, uint32_t item) {
-  uint32_t *link = &p->rows[find_row(p, key)].head;
-  while (*link != item) link = &p->next[*link];
-  *link = p->next[item];
-}

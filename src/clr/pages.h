@@ -31,9 +31,6 @@ void pages_free(struct pages *p);
 /* Puts an item (in no group of 'p' yet) first; 0, or -1 when refused. */
 int pages_add(struct pages *p, uint64_t key, uint32_t item);
 
-/* Takes an item out of its group, where it must be. */
-void pages_remove(struct pages *p, uint64_t key, uint32_t item);
-
 /* The newest item of a group, and the one added before 'item'. */
 uint32_t pages_first(const struct pages *p, uint64_t key);
 

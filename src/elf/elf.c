@@ -198,10 +198,3 @@ const char *elf_debug_link(const struct elf *e, uint32_t *crc) {
   *crc = cur_u32(&c);
   return c.failed ? NULL : name;
 }
-
-int elf_is_go(const struct elf *e) {
-  struct elf_section s;
-  return elf_section_named(e, ".note.go.buildid", &s) == 0
-         || elf_section_named(e, ".go.buildinfo", &s) == 0
-         || elf_section_named(e, ".gopclntab", &s) == 0;
-}

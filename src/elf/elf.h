@@ -86,7 +86,4 @@ const char *elf_debug_link(const struct elf *e, uint32_t *crc);
 /* The text that begins at an offset and ends before a zero; NULL outside. */
 const char *elf_text(struct cursor from, uint64_t offset, size_t *len);
 
-/* Was it made by Go's linker? */
-int elf_is_go(const struct elf *e);
-
 #endif

@@ -41,13 +41,15 @@ static int push_buffer(lua_State *L) {
   return 1;
 }
 
+int aux_guarded(lua_State *L, lua_CFunction push, void *job) {
+  lua_pushcfunction(L, push);
+  lua_pushlightuserdata(L, job);
+  return lua_pcall(L, 1, 1, 0);
+}
+
 int aux_give_buffer(lua_State *L, struct buffer *out, int status) {
   int results = 1;
-  if (status == 0) {
-    lua_pushcfunction(L, push_buffer);
-    lua_pushlightuserdata(L, out);
-    status = lua_pcall(L, 1, 1, 0);
-  }
+  if (status == 0) status = aux_guarded(L, push_buffer, out);
   else {
     results = aux_no_memory(L);
     status = LUA_OK;

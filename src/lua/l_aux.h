@@ -30,6 +30,13 @@ int aux_fail(lua_State *L, const char *code, const char *format, ...);
 int aux_no_memory(lua_State *L);
 
 /*
+** Calls 'push' with 'job' so that its owner can free what belongs to the job
+** whatever Lua raises: the one result, or what was raised, is on the stack.
+** Returns the status of lua_pcall.
+*/
+int aux_guarded(lua_State *L, lua_CFunction push, void *job);
+
+/*
 ** The result of a function that fills a buffer: its bytes as a string, or that
 ** memory was refused ('status' not 0). Frees the buffer, also when Lua raises.
 */

@@ -73,11 +73,7 @@ static int run_calltree(lua_State *L, struct profile *p, enum nodes_by by,
                         struct tree_job *job) {
   int status = calltree_init(&job->tree, p, by, o);
   int results = 1;
-  if (status == 0) {
-    lua_pushcfunction(L, push_tree);
-    lua_pushlightuserdata(L, job);
-    status = lua_pcall(L, 1, 1, 0);
-  }
+  if (status == 0) status = aux_guarded(L, push_tree, job);
   else results = aux_no_memory(L);
   calltree_free(&job->tree);
   return status > LUA_OK ? lua_error(L) : results;

@@ -256,11 +256,7 @@ static int run_graph(lua_State *L, struct profile *p, enum nodes_by by,
   if (status == 0 && job->with_spread)
     status = graph_spread(&job->graph, &job->spread, &job->spread_cap);
   int results = 1;
-  if (status == 0) {
-    lua_pushcfunction(L, push_graph);
-    lua_pushlightuserdata(L, job);
-    status = lua_pcall(L, 1, 1, 0);
-  }
+  if (status == 0) status = aux_guarded(L, push_graph, job);
   else results = aux_no_memory(L);
   buf_free(&job->name);
   budget_free(b, job->number, job->number_cap, sizeof *job->number);
@@ -319,11 +315,7 @@ static int run_tags(lua_State *L, struct profile *p, const char *key,
   uint32_t id = strtab_find(&p->strings, key, strlen(key));
   int status = tags_init(&job.tags, p, id, o->type, o->divisor);
   int results = 1;
-  if (status == 0) {
-    lua_pushcfunction(L, push_tags);
-    lua_pushlightuserdata(L, &job);
-    status = lua_pcall(L, 1, 1, 0);
-  }
+  if (status == 0) status = aux_guarded(L, push_tags, &job);
   else results = aux_no_memory(L);
   tags_free(&job.tags);
   if (status > LUA_OK) return lua_error(L);

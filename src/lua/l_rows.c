@@ -117,11 +117,7 @@ static int frame_names(lua_State *L) {
   int status = nodes_init(&job.nodes, p, by, 0);
   int results = 1;
   buf_init(&job.name, &p->budget);
-  if (status == 0) {
-    lua_pushcfunction(L, push_names);
-    lua_pushlightuserdata(L, &job);
-    status = lua_pcall(L, 1, 1, 0);
-  }
+  if (status == 0) status = aux_guarded(L, push_names, &job);
   else results = aux_no_memory(L);
   buf_free(&job.name);
   nodes_free(&job.nodes);

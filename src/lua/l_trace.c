@@ -250,6 +250,15 @@ static void read_view(lua_State *L, struct trace *t,
   luaL_error(L, "no view '%s'", name);
 }
 
+/* The options that choose what is counted, and with how much memory. */
+static void read_choice(lua_State *L, struct trace *t,
+                        struct view_options *o) {
+  memset(o, 0, sizeof *o);
+  read_view(L, t, o);
+  o->names = read_names(L, 2);
+  o->limit = trace_room(t);
+}
+
 static void push_facts(lua_State *L, const struct view_facts *f) {
   lua_createtable(L, 0, 7);
   aux_set_integer(L, "waiting_samples", f->waiting_samples);
@@ -285,12 +294,9 @@ static int trace_profile(lua_State *L) {
   lua_settop(L, 2);
   aux_check_options(L, 2, names);
   struct view_options o;
-  memset(&o, 0, sizeof o);
-  read_view(L, t, &o);
-  o.names = read_names(L, 2);
+  read_choice(L, t, &o);
   o.without_labels = !aux_opt_boolean(L, 2, "labels", 1);
   o.actors = profile_mask_option(L, 2, "threads", t->clr.actors.count);
-  o.limit = trace_room(t);
   struct view_facts facts;
   struct profile **place = profile_push(L);
   *place = view_profile(&t->clr, &o, &facts);
@@ -314,10 +320,7 @@ static int trace_frames(lua_State *L) {
   lua_settop(L, 2);
   aux_check_options(L, 2, names);
   struct view_options o;
-  memset(&o, 0, sizeof o);
-  read_view(L, t, &o);
-  o.names = read_names(L, 2);
-  o.limit = trace_room(t);
+  read_choice(L, t, &o);
   struct view_facts facts;
   if (view_count(&t->clr, &o, &facts) != 0) return aux_no_memory(L);
   push_facts(L, &facts);

@@ -159,16 +159,25 @@ static int deliver(struct nt_reader *r, const struct blob *b,
   return queue(r, &event, b->sorted);
 }
 
-/* Counts an event and hands it on when it is wanted. */
-static int take(struct nt_reader *r, const struct blob *b,
-                const uint8_t *payload, uint64_t offset) {
+/* The type of an event, which is counted; NULL when there is no memory. */
+static inline struct nt_type *counted_type(struct nt_reader *r,
+                                           const struct blob *b,
+                                           uint64_t offset) {
   struct nt_type *type = type_of(r, b->metadata_id, offset);
-  if (type == NULL) return -1;
+  if (type == NULL) return NULL;
   r->counts.events++;
   type->count++;
   type->payload_bytes += b->size;
   if (b->ticks < r->min_ticks) r->min_ticks = b->ticks;
   if (b->ticks > r->max_ticks) r->max_ticks = b->ticks;
+  return type;
+}
+
+/* Counts an event and hands it on when it is wanted. */
+static int take(struct nt_reader *r, const struct blob *b,
+                const uint8_t *payload, uint64_t offset) {
+  struct nt_type *type = counted_type(r, b, offset);
+  if (type == NULL) return -1;
   uint32_t capture;
   if (r->v6 && b->thread == b->capture)
     capture = subject_row(r, b->capture, offset);
@@ -389,13 +398,8 @@ static int take_v3(struct nt_reader *r, struct blob *b,
                    "stack of %u bytes runs past its event", bytes);
     bytes = 0;
   }
-  struct nt_type *type = type_of(r, b->metadata_id, offset);
+  struct nt_type *type = counted_type(r, b, offset);
   if (type == NULL) return -1;
-  r->counts.events++;
-  type->count++;
-  type->payload_bytes += b->size;
-  if (b->ticks < r->min_ticks) r->min_ticks = b->ticks;
-  if (b->ticks > r->max_ticks) r->max_ticks = b->ticks;
   uint32_t row = thread_find_or_add(r, b->thread);
   if (row == NT_NO_THREAD) return -1;
   r->threads[row].events++;

@@ -76,13 +76,20 @@ static void check_whole(struct nt_reader *r, const struct cursor *c,
   repair_clock(r, offset);
 }
 
-void trace_read_object(struct nt_reader *r, struct cursor *c,
+/* What the Trace object and V6's Trace block begin with. */
+static void read_clock(struct nt_reader *r, struct cursor *c,
                        uint64_t offset) {
   struct nt_info *info = &r->info;
   read_wall(r, c, offset);
   info->sync_ticks = cur_i64(c);
   info->frequency = cur_i64(c);
   info->pointer_size = cur_u32(c);
+}
+
+void trace_read_object(struct nt_reader *r, struct cursor *c,
+                       uint64_t offset) {
+  struct nt_info *info = &r->info;
+  read_clock(r, c, offset);
   info->process_id = cur_u32(c);
   info->has_process_id = 1;
   info->processors = cur_u32(c);
@@ -136,13 +143,9 @@ static int read_pair(struct nt_reader *r, struct cursor *c) {
 
 void trace_read_block(struct nt_reader *r, struct cursor *c,
                       uint64_t offset) {
-  struct nt_info *info = &r->info;
-  read_wall(r, c, offset);
-  info->sync_ticks = cur_i64(c);
-  info->frequency = cur_i64(c);
-  info->pointer_size = cur_u32(c);
+  read_clock(r, c, offset);
   int32_t pairs = cur_i32(c);
-  info->present = 1;
+  r->info.present = 1;
   check_whole(r, c, offset);
   for (int32_t i = 0; i < pairs && !c->failed; i++) {
     if (read_pair(r, c) != 0) return;

@@ -46,10 +46,6 @@ int bpfcall_update(int map, const void *key, const void *value) {
   return element(BPF_MAP_UPDATE_ELEM, map, key, value);
 }
 
-int bpfcall_delete(int map, const void *key) {
-  return element(BPF_MAP_DELETE_ELEM, map, key, NULL);
-}
-
 int bpfcall_next_key(int map, const void *key, void *next) {
   return element(BPF_MAP_GET_NEXT_KEY, map, key, next);
 }

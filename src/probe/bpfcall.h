@@ -14,7 +14,6 @@ int bpfcall_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entries,
                 uint32_t flags);
 int bpfcall_lookup(int map, const void *key, void *value);
 int bpfcall_update(int map, const void *key, const void *value);
-int bpfcall_delete(int map, const void *key);
 
 /* 'key' NULL: the first one. -ENOENT after the last. */
 int bpfcall_next_key(int map, const void *key, void *next);

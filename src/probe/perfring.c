@@ -197,12 +197,6 @@ void perfring_stop(struct perfring *r) {
   control(r, PERF_EVENT_IOC_DISABLE);
 }
 
-unsigned perfring_cpus(const struct perfring *r) {
-  unsigned n = 0;
-  for (unsigned i = 0; i < r->n_cpus; i++) n += r->rings[i].leader >= 0;
-  return n;
-}
-
 /* When a record was made: samples have the time in front, others behind. */
 static uint64_t time_of(const struct perf_event_header *h) {
   const uint8_t *bytes = (const uint8_t *)h;

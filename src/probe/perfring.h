@@ -44,9 +44,6 @@ int perfring_add_tracepoint(struct perfring *r, uint64_t id, int with_stack);
 int perfring_start(struct perfring *r);
 void perfring_stop(struct perfring *r);
 
-/* Number of CPUs on which there are events. */
-unsigned perfring_cpus(const struct perfring *r);
-
 /*
 ** Lists what has come, all CPUs in order of time: one record after the other
 ** as the kernel wrote them, where they are. The number of records; -1 without

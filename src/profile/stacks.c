@@ -38,17 +38,6 @@ uint32_t stacks_push(struct stack_table *t, uint32_t parent, uint32_t frame) {
   return t->count++;
 }
 
-uint32_t stacks_append(struct stack_table *t, uint32_t parent,
-                       uint32_t frame) {
-  if (t->count == t->cap
-      && budget_grow(t->budget, (void **)&t->nodes, &t->cap, sizeof *t->nodes,
-                     (uint64_t)t->count + 1) != 0)
-    return STACK_NONE;
-  t->nodes[t->count].parent = parent;
-  t->nodes[t->count].frame = frame;
-  return t->count++;
-}
-
 uint32_t stacks_depth(const struct stack_table *t, uint32_t node) {
   uint32_t depth = 0;
   while (node != 0) {

@@ -32,13 +32,6 @@ void stacks_free(struct stack_table *t);
 /* The node of 'frame' called from 'parent'; STACK_NONE when refused. */
 uint32_t stacks_push(struct stack_table *t, uint32_t parent, uint32_t frame);
 
-/*
-** A new node without a look-up: equal ones may exist. For those who intern
-** whole stacks (see paths.h).
-*/
-uint32_t stacks_append(struct stack_table *t, uint32_t parent,
-                       uint32_t frame);
-
 /* Number of frames of a stack. */
 uint32_t stacks_depth(const struct stack_table *t, uint32_t node);
 

@@ -42,9 +42,16 @@ static int make_address(const char *path, struct sockaddr_un *address,
   return -ENAMETOOLONG;
 }
 
-static int new_socket(void) {
+/* A socket for the address of a path; 'dir' as of make_address. */
+static int new_socket(const char *path, struct sockaddr_un *address,
+                      int *dir) {
+  int status = make_address(path, address, dir);
+  if (status < 0) return status;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  return fd < 0 ? -errno : fd;
+  if (fd >= 0) return fd;
+  int error = -errno;
+  if (*dir >= 0) close(*dir);
+  return error;
 }
 
 /* Closes both after a call that returned 'status'; the socket stays open when
@@ -59,28 +66,18 @@ static int settle(int fd, int dir, int status) {
 
 int unixsock_connect(const char *path) {
   struct sockaddr_un address;
-  int dir, status = make_address(path, &address, &dir);
-  if (status < 0) return status;
-  int fd = new_socket();
-  if (fd < 0) {
-    if (dir >= 0) close(dir);
-    return fd;
-  }
-  status = connect(fd, (struct sockaddr *)&address, sizeof address);
+  int dir, fd = new_socket(path, &address, &dir);
+  if (fd < 0) return fd;
+  int status = connect(fd, (struct sockaddr *)&address, sizeof address);
   return settle(fd, dir, status);
 }
 
 int unixsock_listen(const char *path, int backlog) {
   struct sockaddr_un address;
-  int dir, status = make_address(path, &address, &dir);
-  if (status < 0) return status;
-  int fd = new_socket();
-  if (fd < 0) {
-    if (dir >= 0) close(dir);
-    return fd;
-  }
+  int dir, fd = new_socket(path, &address, &dir);
+  if (fd < 0) return fd;
   /* The mode of the socket is that of its file from the first moment. */
-  status = fchmod(fd, S_IRUSR | S_IWUSR);
+  int status = fchmod(fd, S_IRUSR | S_IWUSR);
   if (status == 0)
     status = bind(fd, (struct sockaddr *)&address, sizeof address);
   if (status == 0) status = listen(fd, backlog);
