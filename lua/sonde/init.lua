@@ -38,7 +38,8 @@ end
 --- Compares two profiles.
 -- @tparam Profile before
 -- @tparam Profile after
--- @tparam ?table opts `normalize`: scale `before` to the total of `after`
+-- @tparam ?table opts `type`, a sample type; `scale`, "none", "total" or "time"; see
+--   `sonde.diff.options`
 -- @treturn ?Diff
 -- @treturn ?string message
 -- @treturn ?string code

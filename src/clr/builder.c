@@ -188,7 +188,7 @@ static uint32_t method_flags(const struct builder *b,
   return flags;
 }
 
-struct frame_info builder_frame(struct builder *b, uint32_t frame) {
+static struct frame_info frame_of(struct builder *b, uint32_t frame) {
   uint32_t place = frame >= FRAME_OWN
                        ? nt_n_addresses(b->clr->reader) + (frame - FRAME_OWN)
                        : frame;
@@ -234,7 +234,7 @@ struct node_info builder_node(struct builder *b, uint32_t node) {
   while (n > 0) {
     uint32_t id = b->path[--n];
     const struct node_info *parent = &b->nodes[stacks->nodes[id].parent];
-    uint32_t flags = builder_frame(b, stacks->nodes[id].frame).flags;
+    uint32_t flags = frame_of(b, stacks->nodes[id].frame).flags;
     struct node_info *info = &b->nodes[id];
     info->depth = parent->depth + 1;
     uint32_t guessed = (flags & FRAME_GUESSED) != 0;
@@ -292,7 +292,7 @@ uint32_t builder_stack(struct builder *b, uint32_t node) {
     uint32_t raw_parent = stacks->nodes[id].parent;
     uint32_t parent = raw_parent == 0 ? root
                                       : b->nodes[raw_parent].node[cut] - 1;
-    struct frame_info info = builder_frame(b, stacks->nodes[id].frame);
+    struct frame_info info = frame_of(b, stacks->nodes[id].frame);
     if (b->refused) return STACK_NONE;
     uint32_t mine = parent;
     if (!folds_into(b, info, parent))
@@ -308,7 +308,7 @@ int builder_waits(struct builder *b, uint32_t node) {
   const struct stack_table *stacks = nt_stacks(b->clr->reader);
   if (builder_node(b, node).idles) return 1;
   while (node != 0) {
-    uint32_t flags = builder_frame(b, stacks->nodes[node].frame).flags;
+    uint32_t flags = frame_of(b, stacks->nodes[node].frame).flags;
     if ((flags & FRAME_NAMED) != 0 && (flags & FRAME_STUB) == 0)
       return (flags & FRAME_WAITS) != 0;
     node = stacks->nodes[node].parent;

@@ -57,7 +57,6 @@ void builder_main_mapping(struct builder *b);
 
 /* What is known of a stack of the trace; node 0 has depth 0. */
 struct node_info builder_node(struct builder *b, uint32_t node);
-struct frame_info builder_frame(struct builder *b, uint32_t frame);
 
 /* The profile's node for a stack; STACK_NONE when memory was refused. */
 uint32_t builder_stack(struct builder *b, uint32_t node);

@@ -15,7 +15,9 @@ void oncpu_free(struct cpu_readings *r) {
   oncpu_init(r, r->budget);
 }
 
-int oncpu_add(struct cpu_readings *r, const struct cpu_reading *reading) {
+/* 0, or -1 when memory was refused. */
+static int add_reading(struct cpu_readings *r,
+                       const struct cpu_reading *reading) {
   if (budget_grow(r->budget, (void **)&r->rows, &r->rows_cap,
                   sizeof *r->rows, (uint64_t)r->count + 1) != 0)
     return -1;
@@ -34,7 +36,7 @@ void on_cpu_reading(struct clr *c, const struct nt_event *e) {
   reading.wait = cur_i64(&p);
   if (p.failed || !events_scene(c, e, &scene)) return;
   reading.actor = scene.actor;
-  events_check(c, oncpu_add(&c->cpu, &reading));
+  events_check(c, add_reading(&c->cpu, &reading));
 }
 
 void on_thread_name(struct clr *c, const struct nt_event *e) {

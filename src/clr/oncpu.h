@@ -27,9 +27,6 @@ struct cpu_readings {
 void oncpu_init(struct cpu_readings *r, struct budget *budget);
 void oncpu_free(struct cpu_readings *r);
 
-/* 0, or -1 when memory was refused. */
-int oncpu_add(struct cpu_readings *r, const struct cpu_reading *reading);
-
 struct builder;
 
 /*

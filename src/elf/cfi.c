@@ -85,7 +85,9 @@ static void read_augmentation(const struct cfi *c, struct cursor *at,
   }
 }
 
-int cfi_cie(const struct cfi *c, uint64_t place, struct cie *cie) {
+/* The CIE at a place of the section; 0, or -1. */
+static int read_cie_at(const struct cfi *c, uint64_t place,
+                       struct cie *cie) {
   struct cursor at;
   uint64_t next;
   memset(cie, 0, sizeof *cie);
@@ -110,7 +112,7 @@ int cfi_fde(const struct cfi *c, uint64_t place, uint64_t *next,
   uint64_t here = place_of(c, &at);
   uint32_t back = cur_u32(&at);
   if (back == 0 || back > here) return 0;
-  if (cfi_cie(c, here - back, cie) != 0) return 0;
+  if (read_cie_at(c, here - back, cie) != 0) return 0;
   f->start = pointer(c, &at, cie->pointer);
   uint64_t size = form(&at, cie->pointer & FORM_MASK);
   f->end = f->start + size;

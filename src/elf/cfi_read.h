@@ -18,9 +18,6 @@ struct cie {
 /* A signed LEB128 number. */
 int64_t cfi_signed(struct cursor *c);
 
-/* The CIE at a place of the section; 0, or -1. */
-int cfi_cie(const struct cfi *c, uint64_t place, struct cie *cie);
-
 /*
 ** The FDE that begins at 'place': its length, and what is behind its first
 ** two numbers. 1; 0 for a CIE or a damaged one, whose end is '*next'; -1 at
@@ -28,13 +25,5 @@ int cfi_cie(const struct cfi *c, uint64_t place, struct cie *cie);
 */
 int cfi_fde(const struct cfi *c, uint64_t place, uint64_t *next,
             struct cie *cie, struct cfi_function *f, struct cursor *program);
-
-/*
-** Evaluates an expression of the section, with 'initial' on its stack when
-** it is not NULL; 0, or -1.
-*/
-int cfi_evaluate(const struct cfi *c, int32_t place, const uint64_t *initial,
-                 const uint64_t *registers, cfi_memory *memory, void *context,
-                 uint64_t *value);
 
 #endif

@@ -111,9 +111,13 @@ static void run_one(struct evaluation *e) {
   }
 }
 
-int cfi_evaluate(const struct cfi *c, int32_t place, const uint64_t *initial,
-                 const uint64_t *registers, cfi_memory *memory, void *context,
-                 uint64_t *value) {
+/*
+** Evaluates an expression of the section, with 'initial' on its stack when
+** it is not NULL; 0, or -1.
+*/
+static int evaluate(const struct cfi *c, int32_t place,
+                    const uint64_t *initial, const uint64_t *registers,
+                    cfi_memory *memory, void *context, uint64_t *value) {
   struct evaluation e = {.registers = registers, .memory = memory,
                          .context = context};
   struct cursor at = c->bytes;
@@ -146,7 +150,7 @@ static int caller_value(const struct step *s, const struct cfi_register *r,
     case CFI_VALUE: *value = s->base + (uint64_t)(int64_t)r->value; return 0;
     case CFI_REGISTER: *value = s->registers[r->value]; return 0;
     case CFI_SAVED: case CFI_COMPUTED:
-      if (cfi_evaluate(s->cfi, r->value, &s->base, s->registers, s->memory,
+      if (evaluate(s->cfi, r->value, &s->base, s->registers, s->memory,
                        s->context, value) != 0)
         return -1;
       return r->how == CFI_COMPUTED ? 0
@@ -163,7 +167,7 @@ int cfi_step(const struct cfi *c, const struct cfi_rule *rule,
   if (rule->registers[CFI_RA].how == CFI_UNDEFINED) return 0;
   if (!rule->is_expression)
     s.base = registers[rule->base] + (uint64_t)(int64_t)rule->offset;
-  else if (cfi_evaluate(c, rule->offset, NULL, registers, memory, context,
+  else if (evaluate(c, rule->offset, NULL, registers, memory, context,
                         &s.base) != 0)
     return -1;
   for (unsigned i = 0; i < CFI_REGISTERS; i++) {

@@ -201,16 +201,10 @@ int input_fail(lua_State *L, const struct input *in) {
   return aux_fail(L, code, "%s: %s", in->name, in->message);
 }
 
-struct input *input_test(lua_State *L, int arg) {
-  struct input *in = luaL_testudata(L, arg, CLASS);
-  luaL_argcheck(L, in == NULL || in->open, arg,
-                "attempt to use a closed input");
-  return in;
-}
-
 struct input *input_check(lua_State *L, int arg) {
-  luaL_checkudata(L, arg, CLASS);
-  return input_test(L, arg);
+  struct input *in = luaL_checkudata(L, arg, CLASS);
+  luaL_argcheck(L, in->open, arg, "attempt to use a closed input");
+  return in;
 }
 
 /* Source and name are held by a table in the user value. */

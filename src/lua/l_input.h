@@ -17,9 +17,6 @@ struct input;
 /* The open input at a stack index; raises for anything else. */
 struct input *input_check(lua_State *L, int arg);
 
-/* The same, but NULL for anything else that is no input. */
-struct input *input_test(lua_State *L, int arg);
-
 /*
 ** Takes the next bytes, at most 1 MiB; they are good until the next call.
 ** '*size' is 0 at the end. NULL when reading failed: return input_fail then.

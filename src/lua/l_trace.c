@@ -24,7 +24,8 @@ struct trace *trace_check_finished(lua_State *L) {
   return t;
 }
 
-size_t trace_room(const struct trace *t) {
+/* Memory that another object may still take within the trace's limit. */
+static size_t room_of(const struct trace *t) {
   const size_t least = 1 << 20;
   if (t->budget.limit == 0) return 0;
   if (t->budget.used + least > t->budget.limit) return least;
@@ -256,7 +257,7 @@ static void read_choice(lua_State *L, struct trace *t,
   memset(o, 0, sizeof *o);
   read_view(L, t, o);
   o->names = read_names(L, 2);
-  o->limit = trace_room(t);
+  o->limit = room_of(t);
 }
 
 static void push_facts(lua_State *L, const struct view_facts *f) {
@@ -344,9 +345,9 @@ static int trace_timeline(lua_State *L) {
   if (t->clr.options.timeline == ORDER_NONE)
     return aux_fail(L, "unavailable", "the order of samples was not kept");
   enum names_style style = read_names(L, 2);
-  struct timeline *out = timeline_push(L, trace_room(t));
+  struct timeline *out = timeline_push(L, room_of(t));
   struct profile **place = profile_push(L);
-  *place = view_timeline(&t->clr, style, trace_room(t), out);
+  *place = view_timeline(&t->clr, style, room_of(t), out);
   if (*place == NULL) return aux_no_memory(L);
   timeline_attach(L);
   return 1;

@@ -22,9 +22,6 @@ struct trace *trace_check(lua_State *L);
 /* The same, and raises before finish was called. */
 struct trace *trace_check_finished(lua_State *L);
 
-/* Memory that another object may still take within the trace's limit. */
-size_t trace_room(const struct trace *t);
-
 /* Pushes and sets a string by its id; leaves out the empty one. */
 void trace_set_text(lua_State *L, const struct trace *t, const char *name,
                     uint32_t string);

@@ -16,7 +16,7 @@ void fields_init(struct field_list *f, struct nt_reader *r) {
   f->cap = f->count = 0;
 }
 
-void fields_drop(struct field_list *f) {
+static void drop_fields(struct field_list *f) {
   budget_free(f->reader->budget, f->fields, f->cap, sizeof *f->fields);
   fields_init(f, f->reader);
 }
@@ -45,7 +45,7 @@ static void fields_give(struct field_list *f, struct nt_type *type,
       budget_resize(f->reader->budget, f->fields, f->cap * sizeof *fit,
                     f->count * sizeof *fit);
   if (fit == NULL && f->count > 0) {
-    fields_drop(f);
+    drop_fields(f);
     return;
   }
   type->fields = fit;
@@ -57,7 +57,8 @@ static void fields_give(struct field_list *f, struct nt_type *type,
   fields_init(f, f->reader);
 }
 
-uint32_t metadata_utf16(struct nt_reader *r, struct cursor *c) {
+/* Zero-terminated UTF-16 as a string id; 0 when empty or cut. */
+static uint32_t read_utf16(struct nt_reader *r, struct cursor *c) {
   size_t units;
   const uint8_t *text = cur_utf16z(c, &units);
   if (c->failed || units == 0) return 0;
@@ -107,7 +108,7 @@ int metadata_define(struct nt_reader *r, const struct nt_type *model,
                     struct field_list *f, uint32_t n_top, uint64_t offset) {
   struct nt_type *type = add_type(r, model, offset);
   if (type != NULL && n_top > 0) fields_give(f, type, n_top);
-  fields_drop(f);
+  drop_fields(f);
   if (type == NULL) return -1;
   ask_sink(r, type);
   return 0;
@@ -150,7 +151,7 @@ static int32_t read_v1(struct field_list *f, struct cursor *c, int depth) {
       if (nested < 0) return -1;
       fields_close(f, place, (uint32_t)nested);
     }
-    f->fields[place].name = metadata_utf16(f->reader, c);
+    f->fields[place].name = read_utf16(f->reader, c);
     if (c->failed) return -1;
   }
   return count;
@@ -184,7 +185,7 @@ static int32_t read_v2(struct field_list *f, struct cursor *c, int depth) {
     const uint8_t *body = size >= 4 ? cur_take(c, size - 4) : NULL;
     if (body == NULL) return -1;
     struct cursor in = cur_over(body, size - 4);
-    uint32_t name = metadata_utf16(f->reader, &in);
+    uint32_t name = read_utf16(f->reader, &in);
     int32_t type = cur_i32(&in);
     if (in.failed || !payload_known_type(type)) return -1;
     uint32_t place = fields_add(f, name, type);
@@ -206,7 +207,7 @@ static int read_tags(struct field_list *f, struct cursor *c,
     struct cursor in = cur_over(body, size);
     if (tag == TAG_OPCODE) type->opcode = cur_u8(&in);
     else if (tag == TAG_PARAMETERS) {
-      fields_drop(f);
+      drop_fields(f);
       *n_top = read_v2(f, &in, 0);
       if (*n_top < 0) return -1;
     }
@@ -220,9 +221,9 @@ int metadata_read_record(struct nt_reader *r, const uint8_t *data,
   struct nt_type model;
   memset(&model, 0, sizeof model);
   model.metadata_id = cur_u32(&c);
-  model.provider = metadata_utf16(r, &c);
+  model.provider = read_utf16(r, &c);
   model.id = cur_u32(&c) & 0xffff;
-  model.name = metadata_utf16(r, &c);
+  model.name = read_utf16(r, &c);
   model.keywords = cur_u64(&c) & ~SESSION_BITS;
   model.version = cur_u32(&c) & 0xff;
   model.level = cur_u32(&c);

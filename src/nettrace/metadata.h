@@ -19,7 +19,6 @@ struct field_list {
 };
 
 void fields_init(struct field_list *f, struct nt_reader *r);
-void fields_drop(struct field_list *f);
 
 /* Appends a field; its place, or UINT32_MAX when memory was refused. */
 uint32_t fields_add(struct field_list *f, uint32_t name, int32_t type);
@@ -33,8 +32,5 @@ void fields_close(struct field_list *f, uint32_t place, uint32_t nested);
 */
 int metadata_define(struct nt_reader *r, const struct nt_type *model,
                     struct field_list *f, uint32_t n_top, uint64_t offset);
-
-/* Zero-terminated UTF-16 as a string id; 0 when empty or cut. */
-uint32_t metadata_utf16(struct nt_reader *r, struct cursor *c);
 
 #endif

@@ -152,7 +152,6 @@ int region_read_stacks(struct nt_reader *r, struct cursor *c, uint64_t base);
 int region_read_labels(struct nt_reader *r, struct cursor *c, uint64_t base);
 int region_read_sequence(struct nt_reader *r, struct cursor *c,
                          uint64_t base);
-uint32_t region_address(struct nt_reader *r, uint64_t ip);
 void region_count_stack(struct nt_reader *r, uint32_t depth);
 /* The node of a stack id; STACK_NONE when it is not defined. */
 uint32_t region_stack_node(struct nt_reader *r, uint32_t id);

@@ -11,7 +11,7 @@
 /* Bytes of stacks of one region that may wait to be asked for. */
 #define RAW_MAX ((size_t)4 * 1024 * 1024)
 
-uint32_t region_address(struct nt_reader *r, uint64_t ip) {
+static uint32_t frame_at(struct nt_reader *r, uint64_t ip) {
   uint32_t tag = hash_tag(hash_mix(ip, 3));
   uint32_t probe = tag;
   uint32_t at;
@@ -63,7 +63,7 @@ uint32_t region_push_stack(struct nt_reader *r, const uint8_t *ips,
   for (uint32_t i = same; i < depth; i++) {
     at -= pointer_size;
     uint64_t ip = load_ip(at, pointer_size);
-    uint32_t frame = region_address(r, ip);
+    uint32_t frame = frame_at(r, ip);
     if (frame == UINT32_MAX) return STACK_NONE;
     node = stacks_push(&r->stacks, node, frame);
     if (node == STACK_NONE) return STACK_NONE;

@@ -106,13 +106,6 @@ int decode_expect(struct decode *d, const struct wire_field *f,
 int decode_string(struct decode *d, uint64_t index, const char *name,
                   uint32_t *id);
 
-/*
-** Registers the next row's id, which must be new and not 0; 0 or -1. Rows
-** are registered in order, so their index is their number.
-*/
-int decode_add_id(struct decode *d, struct id_map *map, uint64_t id,
-                  uint32_t expected);
-
 /* The index of an id; PROFILE_NONE when there is none. */
 uint32_t decode_find_id(const struct id_map *map, uint64_t id);
 

@@ -24,7 +24,11 @@ static int is_dense(uint64_t id, uint32_t expected) {
   return id <= (uint64_t)expected * 2 + 16;
 }
 
-int decode_add_id(struct decode *d, struct id_map *map, uint64_t id,
+/*
+** Registers the next row's id, which must be new and not 0; 0 or -1. Rows
+** are registered in order, so their index is their number.
+*/
+static int add_id(struct decode *d, struct id_map *map, uint64_t id,
                   uint32_t expected) {
   uint32_t cap = map->dense_cap;
   if (id == 0) return decode_fail(d, "has the reserved id 0");
@@ -150,7 +154,7 @@ int decode_mappings(struct decode *d) {
                         .has_inline_frames = v[10] != 0};
     if (decode_string(d, v[5], "filename", &m.file) != 0
         || decode_string(d, v[6], "build_id", &m.build_id) != 0
-        || decode_add_id(d, &d->mappings, m.id,
+        || add_id(d, &d->mappings, m.id,
                          d->regions[PROFILE_MAPPING].count) != 0) {
       if (decode_forgive(d)) continue;
       return -1;
@@ -178,7 +182,7 @@ int decode_functions(struct decode *d) {
     if (decode_string(d, v[2], "name", &f.name) != 0
         || decode_string(d, v[3], "system_name", &f.system_name) != 0
         || decode_string(d, v[4], "filename", &f.file) != 0
-        || decode_add_id(d, &d->functions, f.id,
+        || add_id(d, &d->functions, f.id,
                          d->regions[PROFILE_FUNCTION].count) != 0) {
       if (decode_forgive(d)) continue;
       return -1;
@@ -249,7 +253,7 @@ static int read_locations(struct decode *d, struct line_list *list) {
     struct location l = {0};
     list->n = 0;
     if (read_location(d, &row, &l, list) != 0
-        || decode_add_id(d, &d->locations, l.id,
+        || add_id(d, &d->locations, l.id,
                          d->regions[PROFILE_LOCATION].count) != 0) {
       if (decode_forgive(d)) continue;
       return -1;

@@ -22,8 +22,11 @@ static int64_t take_number(const char **at, const char *end) {
   return (int64_t)(negative ? 0 - value : value);
 }
 
-/* The name may hold blanks and parentheses: it ends at the last one. */
-int procstat_parse(const char *text, size_t size, struct procstat *out) {
+/*
+** Takes a text apart; -EINVAL when it is no such text. The name may hold blanks
+** and parentheses: it ends at the last one.
+*/
+static int parse(const char *text, size_t size, struct procstat *out) {
   const char *open = memchr(text, '(', size);
   const char *close = memrchr(text, ')', size);
   const char *end = text + size;
@@ -49,7 +52,7 @@ int procstat_parse(const char *text, size_t size, struct procstat *out) {
 
 int procstat_read(int fd, char text[PROCSTAT_TEXT], struct procstat *out) {
   ssize_t n = procfile_read_line(fd, text, PROCSTAT_TEXT);
-  return n < 0 ? (int)n : procstat_parse(text, (size_t)n, out);
+  return n < 0 ? (int)n : parse(text, (size_t)n, out);
 }
 
 int procstat_next(DIR *folder, int64_t *number) {

@@ -24,9 +24,6 @@ struct procstat {
   uint64_t start;          /* ticks since boot */
 };
 
-/* Takes a text apart; -EINVAL when it is no such text. */
-int procstat_parse(const char *text, size_t size, struct procstat *out);
-
 /*
 ** Reads and takes apart what an open file says now; 'text' must stay while the
 ** name is used. -ESRCH when the process of the file has gone, even if another
