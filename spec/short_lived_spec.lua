@@ -102,7 +102,8 @@ describe("stacks of probes name", function()
       local report <const> = probe:stop()
       local found <const> = callers(report)
       assert.equal(1, found["late_step load"])
-      assert.matches("1 processes ended before anybody could look.*%(not allowed%)",
+      -- Others on this machine may end meanwhile too.
+      assert.matches("^%d+ processes ended before anybody could look.*%(not allowed%)",
         report.missing[1])
     end)
   end)

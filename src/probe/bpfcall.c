@@ -6,7 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LINK_CREATE = 28 };
+enum { MAP_LOOKUP_BATCH = 24, LINK_CREATE = 28 };
+
+/* Headers of older kernels do not have it. */
+struct batch {
+  uint64_t in, out, keys, values;
+  uint32_t count, map;
+  uint64_t element_flags, flags;
+};
 
 static int call(int command, const void *attribute, size_t size) {
   long result = syscall(SYS_bpf, command, attribute, size);
@@ -48,6 +55,21 @@ int bpfcall_update(int map, const void *key, const void *value) {
 
 int bpfcall_next_key(int map, const void *key, void *next) {
   return element(BPF_MAP_GET_NEXT_KEY, map, key, next);
+}
+
+int bpfcall_lookup_some(int map, const uint32_t *at, uint32_t *next,
+                        void *keys, void *values, uint32_t *n) {
+  struct batch b;
+  memset(&b, 0, sizeof b);
+  b.in = pointer(at);
+  b.out = pointer(next);
+  b.keys = pointer(keys);
+  b.values = pointer(values);
+  b.count = *n;
+  b.map = (uint32_t)map;
+  int status = call(MAP_LOOKUP_BATCH, &b, sizeof b);
+  *n = status == 0 || status == -ENOENT ? b.count : 0;
+  return status;
 }
 
 int bpfcall_load(uint32_t type, uint32_t attach_type, const struct code *c,

@@ -19,6 +19,14 @@ int bpfcall_update(int map, const void *key, const void *value);
 int bpfcall_next_key(int map, const void *key, void *next);
 
 /*
+** Some elements of a hash map at once: '*n' says how many have room, and then
+** how many there were. 'at' is NULL at first, and '*next' goes on from there.
+** -ENOENT with the last ones; -EINVAL before Linux 5.6.
+*/
+int bpfcall_lookup_some(int map, const uint32_t *at, uint32_t *next,
+                        void *keys, void *values, uint32_t *n);
+
+/*
 ** Loads a program. 'log' gets the verifier's words when the kernel refuses
 ** it; it may be NULL.
 */

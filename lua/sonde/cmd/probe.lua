@@ -64,7 +64,7 @@ local function run(probe, args, each)
   while not stopped:is_set() and loop.now() < deadline do
     each()
     stopped:wait(math.min(deadline, loop.after(TURN)))
-    probe:look()
+    if not stopped:is_set() then probe:look() end
   end
   each()
   release()

@@ -19,23 +19,29 @@ local ORDER <const> = {
   "stacks", "user", "kernel", "type", "function_id", "offset", "file",
 }
 
--- A frame of JSON keeps no double.
-local function frames_json(list)
-  local rows = {}
+-- Stacks share their frames, so each is encoded once; 'texts' has those that were.
+local function frames_json(list, texts)
+  local parts = {}
   for i, frame in ipairs(list) do
-    rows[i] = { name = frame.name, type = frame.type, function_id = frame.function_id,
-      offset = frame.offset, file = frame.file }
+    local words = texts[frame]
+    if words == nil then
+      words = json.encode({ name = frame.name, type = frame.type, function_id = frame.function_id,
+        offset = frame.offset, file = frame.file }, ORDER)
+      texts[frame] = words
+    end
+    parts[i] = words
   end
-  return json.array(rows)
+  return table.concat(parts, ",")
 end
 
-local function stacks_json(func)
+local function stacks_json(func, texts)
   local rows = {}
   for i, stack in ipairs(func:stacks_by_hits()) do
-    rows[i] = { count = stack.count, total_ns = func.returns and stack.total_ns or nil,
-      user = frames_json(stack.user), kernel = frames_json(stack.kernel) }
+    rows[i] = ('{"count":%d%s,"user":[%s],"kernel":[%s]}'):format(stack.count,
+      func.returns and (',"total_ns":%d'):format(stack.total_ns) or "",
+      frames_json(stack.user, texts), frames_json(stack.kernel, texts))
   end
-  return json.array(rows)
+  return json.encoded("[" .. table.concat(rows, ",") .. "]")
 end
 
 local FIGURES <const> = {
@@ -53,7 +59,7 @@ end
 -- @tparam table args
 -- @tparam table env
 function talk.json(report, args, env)
-  local first = true
+  local first, texts = true, {}
   local function write(row)
     row.schema = first and 1 or nil
     first = false
@@ -61,7 +67,7 @@ function talk.json(report, args, env)
   end
   for _, func in ipairs(report:functions(args.all)) do
     write(figures_of(func, { name = func.name, binary = func.binary, kind = func.kind,
-      stacks = args.stacks and stacks_json(func) or nil }))
+      stacks = args.stacks and stacks_json(func, texts) or nil }))
   end
   for _, group in ipairs(report.groups) do
     write(figures_of(group, { name = group.name, binary = group.binary, pid = group.pid,

@@ -57,17 +57,40 @@ local function binary_of(probe, row)
   return stages[1] and stages[#stages].program or nil
 end
 
--- Stacks of several processes are one when their names are the same.
-local function key_of(user, kernel)
-  local parts = {}
-  for _, list in ipairs { user, kernel } do
-    for _, frame in ipairs(list) do
-      frame.key = frame.key or ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset)
-      parts[#parts + 1] = frame.key
+-- A number for each different frame: stacks of several processes are one when their
+-- names are the same.
+local function number_of(numbers, frame)
+  local number = frame.number
+  if number == nil then
+    local key <const> = ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset)
+    number = numbers[key]
+    if number == nil then
+      number, numbers.n = numbers.n, numbers.n + 1
+      numbers[key] = number
     end
-    parts[#parts + 1] = "\2"
+    frame.number = number
   end
-  return table.concat(parts, "\1")
+  return number
+end
+
+-- Stacks are a tree of frames, the outermost first, whose nodes are numbers: a table
+-- has the child of each by its own number and the frame's.
+local FRAME_BITS <const> = 31
+
+local function child_of(tree, node, number)
+  local key <const> = node << FRAME_BITS | number
+  local child = tree[key]
+  if child == nil then
+    child = tree.n + 1
+    tree.n, tree[key] = child, child
+  end
+  return child
+end
+
+local function node_of(self, node, list)
+  local tree <const>, numbers <const> = self.tree, self.numbers
+  for i = #list, 1, -1 do node = child_of(tree, node, number_of(numbers, list[i])) end
+  return node
 end
 
 -- Counts of stacks on one side: collected, and those that found no place.
@@ -81,13 +104,17 @@ local function count_side(counts, side, id, n)
   return 0
 end
 
-local function add_stack(func, row, user, kernel, binary)
-  local key <const> = key_of(user, kernel)
-  local stack = func.stacks[key]
+-- Stands between the frames of a process and those of the kernel.
+local KERNEL <const> = 0
+
+local function add_stack(self, func, row, user, kernel, binary)
+  local node = node_of(self, child_of(self.tree, 0, func.id + 1), user)
+  if #kernel > 0 then node = node_of(self, child_of(self.tree, node, KERNEL), kernel) end
+  local stack = self.at_node[node]
   if stack == nil then
     stack = { count = 0, total_ns = 0, returns = 0, user = user, kernel = kernel, binary = binary,
       pids = {}, func = func }
-    func.stacks[key] = stack
+    self.at_node[node] = stack
     func.stacks[#func.stacks + 1] = stack
   end
   stack.count = stack.count + row.count
@@ -103,22 +130,27 @@ local function by_count(a, b)
   return a.order < b.order
 end
 
-local function read_stacks(self, probe)
-  local rows <const> = probe.run:rows()
-  table.sort(rows, function(a, b)
-    if a.id ~= b.id then return a.id < b.id end
-    if a.count ~= b.count then return a.count > b.count end
-    if a.pid ~= b.pid then return a.pid < b.pid end
-    if a.user ~= b.user then return a.user < b.user end
-    return a.kernel < b.kernel
-  end)
+-- A process that nobody could look at may have what its parent had, so all others are
+-- looked up before.
+local function know_processes(probe, rows)
+  local is_known = {}
+  for _, row in ipairs(rows) do
+    if not is_known[row.pid] then probe.seen:of(row.pid) end
+    is_known[row.pid] = true
+  end
+end
+
+local function read_stacks(self, probe, rows)
+  know_processes(probe, rows)
+  self.numbers, self.tree, self.at_node = { n = 1 }, { n = 0 }, {}
   for _, row in ipairs(rows) do
     local func <const> = self.by_id[row.id]
     local user, kernel = frames.of(probe, row)
-    add_stack(func, row, user, kernel, binary_of(probe, row))
+    add_stack(self, func, row, user, kernel, binary_of(probe, row))
     func.lost = func.lost + count_side(self.counts, "user", row.user, row.count)
     func.lost = func.lost + count_side(self.counts, "kernel", row.kernel, row.count)
   end
+  self.numbers, self.tree, self.at_node = nil, nil, nil
   for _, func in ipairs(self.all) do
     for i, stack in ipairs(func.stacks) do stack.order = i end
     table.sort(func.stacks, by_count)
@@ -169,10 +201,11 @@ end
 
 --- Builds the report of probes that are stopped.
 -- @tparam Probe probe
+-- @tparam {table,...} rows of stacks
 -- @treturn Report `duration_ns`, `latency`, `groups`, `failed` (list of `func role
 --   message errno`), `lost` (by cause), `warnings`, `missing` (what names of stacks
 --   are missing, and why: texts)
-function report.of(probe)
+function report.of(probe, rows)
   local self <const> = setmetatable({
     duration_ns = probe.duration_ns, started_at = probe.started_at,
     latency = probe.opts.latency or false, has_stacks = probe.opts.stacks or false, by_id = {},
@@ -180,7 +213,7 @@ function report.of(probe)
     rung = probe.rung, counts = { user = 0, kernel = 0, lost_user = 0, lost_kernel = 0 },
   }, Report)
   read_functions(self, probe)
-  if self.has_stacks then read_stacks(self, probe) end
+  if self.has_stacks then read_stacks(self, probe, rows) end
   read_groups(self, probe)
   read_losses(self, probe)
   self.missing = probe.resolver:problems()

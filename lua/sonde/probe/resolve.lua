@@ -65,6 +65,16 @@ local function shown(raw)
   return native and native.demangle(raw) or raw
 end
 
+--- The function of a mapped program or library that an address is in. It stays what it
+-- is, so that this can be asked while the process runs.
+-- @tparam table seen of `sonde.probe.processes.look`
+-- @tparam integer address
+-- @treturn ?table as of `Resolver:user`
+function Resolver:in_file(seen, address)
+  local mapping <const> = processes.mapping_of(seen, address)
+  return mapping and self:in_mapping(seen, mapping, address)
+end
+
 function Resolver:in_mapping(seen, mapping, address)
   local image <const> = self:image(seen, mapping)
   local within <const> = image and image:address_of(address - mapping.from + mapping.offset)

@@ -54,6 +54,7 @@ end
 -- made of a stage before stays with it.
 local function told(self, pid)
   local list <const> = self.tracker and self.tracker:maps(pid) or {}
+  if #list == 0 then return list end
   local known <const> = self.stages[pid] or {}
   local facts = self.facts[pid]
   for i, stage in ipairs(list) do
@@ -85,6 +86,7 @@ function Seen:of(pid)
   if not self.is_fresh[pid] then
     if self.facts[pid] == nil then self:look(pid) end
     local stages <const> = told(self, pid)
+    stages.fitting = nil
     self.stages[pid] = #stages > 0 and stages or looked_at(self, pid)
     self.is_fresh[pid] = true
   end
@@ -113,6 +115,8 @@ end
 -- @treturn ?table
 function Seen:at(pid, addresses, func)
   local stages <const> = self:of(pid)
+  -- As before, of a process that was one program all the time.
+  if func and stages.fitting == func and stages.fits_at == addresses[1] then return stages[1] end
   local best, most = nil, -1
   for i = #stages, 1, -1 do
     local stage <const> = stages[i]
@@ -121,6 +125,7 @@ function Seen:at(pid, addresses, func)
       if n > most then best, most = stage, n end
     end
   end
+  if #stages == 1 and best and func then stages.fitting, stages.fits_at = func, addresses[1] end
   return best
 end
 

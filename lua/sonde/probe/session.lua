@@ -2,6 +2,7 @@
 -- and `stop` gives the report.
 -- @module sonde.probe.session
 local attach <const> = require "sonde.probe.attach"
+local frames <const> = require "sonde.probe.frames"
 local limits <const> = require "sonde.probe.limits"
 local loop <const> = require "sonde.base.loop"
 local places <const> = require "sonde.probe.places"
@@ -13,10 +14,16 @@ local symbols <const> = require "sonde.symbols"
 local session = {}
 
 local MS <const> = 1000000
+local SECOND <const> = 1000 * MS
 
 -- How often new processes are looked at while somebody waits: one that lives
 -- shorter has names only for the functions that were probed.
 local LOOK_EVERY <const> = 100 * MS
+
+-- Of a processor, what looks may take where many stacks are counted, and seconds of it
+-- that one look may spend on names.
+local SHARE_OF_LOOKS <const> = 1 / 10
+local NAMES_AT_ONCE <const> = 0.02
 
 -- Rows that there is room for, by stacks: each stack may have some.
 local ROWS_PER_STACK <const> = 2
@@ -121,7 +128,8 @@ function session.start(opts)
   local self <const> = setmetatable({
     run = run, opts = opts, functions = found.functions, files = found.files,
     failed = attached.failed, rung = attached.rung, warnings = found.warnings,
-    resolver = resolve.new(), seen = seen.new(opts.stacks),
+    resolver = resolve.new(), seen = seen.new(opts.stacks), lists = {}, cut = {},
+    prepared = {}, look_at = 0,
   }, Probe)
   for _, pid in ipairs(found.pids) do self.seen:look(pid) end
   self.started_at = os.time()
@@ -130,17 +138,27 @@ function session.start(opts)
   return self
 end
 
---- Looks at the processes that were hit since the last time, so that their
--- stacks have names when they are gone. `wait` and `stop` do this too.
-function Probe:look()
-  if not self.opts.stacks or self.report then return end
+-- Looks at the processes that were hit; gives the rows of stacks.
+local function look(self)
   self.seen:take()
-  local is_hit = {}
-  for _, row in ipairs(self.run:rows()) do
+  local rows <const>, is_hit <const> = self.run:rows(), {}
+  for _, row in ipairs(rows) do
     if not is_hit[row.pid] then self.seen:look(row.pid) end
     is_hit[row.pid] = true
   end
   self.seen:prune(is_hit)
+  return rows
+end
+
+--- Looks at the processes that were hit since the last time, so that their
+-- stacks have names when they are gone. `wait` and `stop` do this too. Where many
+-- stacks are counted it does so less often, for a tenth of a processor.
+function Probe:look()
+  if not self.opts.stacks or self.report or loop.now() < self.look_at then return end
+  local before <const> = os.clock()
+  local rows <const> = look(self)
+  if not self.opts.hits then frames.prepare(self, rows, NAMES_AT_ONCE) end
+  self.look_at = loop.after((os.clock() - before) / SHARE_OF_LOOKS * SECOND // 1)
 end
 
 --- Lets the probes run for some time.
@@ -188,7 +206,6 @@ Hit.__index = Hit
 -- @treturn {table,...} frames of the process, innermost first
 -- @treturn {table,...} frames of the kernel
 function Hit:stacks()
-  local frames <const> = require "sonde.probe.frames"
   return frames.of(self.probe, { id = self.id, user = self.user, kernel = self.kernel,
     pid = self.pid, caller = self.caller })
 end
@@ -248,8 +265,7 @@ function Probe:stop()
   self.duration_ns = math.floor(loop.now() - self.began)
   -- A probe's trap is there until it is detached, also in what we call ourselves.
   self.run:detach()
-  self:look()
-  self.report = require("sonde.probe.report").of(self)
+  self.report = require("sonde.probe.report").of(self, self.opts.stacks and look(self) or {})
   self.run:close()
   self.seen:close()
   return self.report

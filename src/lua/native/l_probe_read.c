@@ -91,6 +91,57 @@ static int walk_next(struct walk *w, const void *key, void *next) {
   return status == 0;
 }
 
+/* Adds a row to the list on top of the stack. */
+static void add_row(lua_State *L, const struct run *r, lua_Integer n,
+                    const struct probe_row_key *key,
+                    const struct probe_row *row) {
+  lua_createtable(L, 0, 8);
+  aux_set_unsigned(L, "caller", key->caller);
+  aux_set_integer(L, "id", key->function);
+  aux_set_integer(L, "user", key->user);
+  aux_set_integer(L, "kernel", key->kernel);
+  aux_set_integer(L, "pid", key->tgid);
+  aux_set_unsigned(L, "count", row->count);
+  if (r->want.latency) {
+    aux_set_unsigned(L, "returns", row->returns);
+    aux_set_unsigned(L, "total_ns", row->total);
+  }
+  lua_seti(L, -2, n);
+}
+
+/* The most rows that one call into the kernel gives. */
+#define SOME_ROWS 256
+
+/* Many rows at a call: 0, or -1 when this kernel gives single ones only. */
+static int list_by_batches(lua_State *L, const struct run *r) {
+  struct probe_row_key keys[SOME_ROWS];
+  struct probe_row rows[SOME_ROWS];
+  uint32_t at, next;
+  lua_Integer n = 0;
+  for (int first = 1;; first = 0) {
+    uint32_t got = SOME_ROWS;
+    int status = bpfcall_lookup_some(r->maps.fd[MAP_ROWS],
+                                     first ? NULL : &at, &next, keys, rows,
+                                     &got);
+    if (status != 0 && status != -ENOENT) return -1;
+    for (uint32_t i = 0; i < got; i++)
+      add_row(L, r, ++n, &keys[i], &rows[i]);
+    if (status != 0) return 0;
+    at = next;
+  }
+}
+
+static void list_one_by_one(lua_State *L, const struct run *r) {
+  struct probe_row_key key, next;
+  struct probe_row row;
+  struct walk w = {r->maps.fd[MAP_ROWS], 1, r->want.max_rows * 2ull};
+  for (lua_Integer n = 0; walk_next(&w, &key, &next);) {
+    key = next;
+    if (bpfcall_lookup(w.map, &key, &row) == 0)
+      add_row(L, r, ++n, &key, &row);
+  }
+}
+
 /***
 How often each function was hit with which stacks, in which process.
 @function run:rows
@@ -99,26 +150,10 @@ How often each function was hit with which stacks, in which process.
 */
 int probe_rows(lua_State *L) {
   const struct run *r = probe_check(L);
-  struct probe_row_key key, next;
-  struct probe_row row;
-  struct walk w = {r->maps.fd[MAP_ROWS], 1, r->want.max_rows * 2ull};
   lua_newtable(L);
-  for (lua_Integer n = 0; walk_next(&w, &key, &next);) {
-    key = next;
-    if (bpfcall_lookup(w.map, &key, &row) != 0) continue;
-    lua_createtable(L, 0, 8);
-    aux_set_unsigned(L, "caller", key.caller);
-    aux_set_integer(L, "id", key.function);
-    aux_set_integer(L, "user", key.user);
-    aux_set_integer(L, "kernel", key.kernel);
-    aux_set_integer(L, "pid", key.tgid);
-    aux_set_unsigned(L, "count", row.count);
-    if (r->want.latency) {
-      aux_set_unsigned(L, "returns", row.returns);
-      aux_set_unsigned(L, "total_ns", row.total);
-    }
-    lua_seti(L, -2, ++n);
-  }
+  if (r->maps.fd[MAP_ROWS] < 0 || list_by_batches(L, r) == 0) return 1;
+  lua_newtable(L);
+  list_one_by_one(L, r);
   return 1;
 }
 
@@ -137,10 +172,12 @@ int probe_stack(lua_State *L) {
   uint32_t key = (uint32_t)(second ? id - STACK_SECOND : id);
   int map = r->maps.fd[second ? MAP_STACKS_2 : MAP_STACKS];
   if (id < 0 || map < 0 || bpfcall_lookup(map, &key, frames) != 0) return 0;
-  lua_newtable(L);
-  for (int i = 0; i < STACK_FRAMES && frames[i] != 0; i++) {
+  int n = 0;
+  while (n < STACK_FRAMES && frames[n] != 0) n++;
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
     lua_pushinteger(L, (lua_Integer)frames[i]);
-    lua_seti(L, -2, i + 1);
+    lua_rawseti(L, -2, i + 1);
   }
   lua_pushboolean(L, second);
   return 2;
