@@ -1,4 +1,5 @@
 local cli <const> = require "sonde.cli"
+local commands <const> = require "spec.support.commands"
 local helper <const> = require "spec.support.helper"
 local options <const> = require "sonde.base.options"
 
@@ -6,24 +7,7 @@ local PROFILE <const> = helper.data "cases/30-diff-percentages/before.folded"
 local LATER <const> = helper.data "cases/30-diff-percentages/after.folded"
 local TRACE <const> = helper.data "demo.nettrace"
 
--- Something to write into; `terminal` when the verb shall believe in one.
-local function collector()
-  local out <const> = { text = "" }
-  function out.write(self, ...)
-    self.text = self.text .. table.concat { ... }
-    return self
-  end
-  function out.flush() end
-  return out
-end
-
--- Runs a command line in this process: stdout, status, stderr, signal.
-local function run(...)
-  local env <const> = cli.env { out = collector(), err = collector(),
-    terminal = { out = false, err = false } }
-  local status, signal = cli.main({ ... }, env)
-  return env.out.text, status, env.err.text, signal
-end
+local run <const> = commands.run
 
 describe("sonde", function()
   it("alone prints worked examples and the verbs", function()
@@ -215,7 +199,7 @@ describe("what the world does", function()
 
   -- The verb `version` with another body.
   local function with(start)
-    local env <const> = cli.env { out = collector(), err = collector(), terminal = {} }
+    local env <const> = commands.env {}
     local verb <const> = require "sonde.cmd.version"
     local own <const> = verb.start
     verb.start = start
@@ -277,7 +261,7 @@ end)
 describe("reading", function()
   it("shows how far it is on a terminal, for long inputs, and cleans up", function()
     local common <const> = require "sonde.cmd.common"
-    local err <const>, clock <const> = collector(), os.clock
+    local err <const>, clock <const> = commands.collector(), os.clock
     local progress, status = common.progress("a\27b", { err = err, terminal = { err = true } })
     progress(10, 100)
     assert.equal("", err.text)
@@ -287,7 +271,7 @@ describe("reading", function()
     status(nil)
     rawset(os, "clock", clock)
     assert.equal("\r\27[Kreading a\\x1bb 50%\r\27[K", err.text)
-    local quiet <const> = collector()
+    local quiet <const> = commands.collector()
     common.progress("a", { err = quiet, terminal = { err = false } })(50, 100)
     assert.equal("", quiet.text)
   end)
@@ -311,7 +295,7 @@ describe("sonde convert", function()
   end)
 
   it("does not send bytes to a terminal", function()
-    local env <const> = cli.env { out = collector(), err = collector(), terminal = { out = true } }
+    local env <const> = commands.env { out = true }
     assert.equal(2, (cli.main({ "convert", PROFILE, "--format", "pprof" }, env)))
     assert.equal("", env.out.text)
     assert.matches("pprof is no text for a terminal\ntry: %-o FILE", env.err.text)

@@ -1,26 +1,9 @@
-local cli <const> = require "sonde.cli"
+local commands <const> = require "spec.support.commands"
 local helper <const> = require "spec.support.helper"
 
 local TRACE <const> = helper.data "demo.nettrace"
 
--- Something to write into.
-local function collector()
-  local out <const> = { text = "" }
-  function out.write(self, ...)
-    self.text = self.text .. table.concat { ... }
-    return self
-  end
-  function out.flush() end
-  return out
-end
-
--- Runs a command line in this process: stdout, status, stderr.
-local function run(...)
-  local env <const> = cli.env { out = collector(), err = collector(),
-    terminal = { out = false, err = false } }
-  local status <const> = cli.main({ ... }, env)
-  return env.out.text, status, env.err.text
-end
+local run <const> = commands.run
 
 describe("an answer that is empty because the input was cut", function()
   -- The stream's head and blocks of its first events, of which none is a sample.

@@ -96,7 +96,9 @@ end)
 
 -- Classes that users meet; others are a module's own affair.
 local PUBLIC <const> = {
-  Profile = true, Trace = true, Timeline = true, Diff = true, Events = true, Source = true,
+  Profile = true, Trace = true, Timeline = true, Diff = true, Events = true, Dump = true,
+  Stream = true, Rows = true, Target = true, Session = true, Live = true, Store = true,
+  Capture = true, Probe = true, Report = true, Policy = true, Redactor = true,
 }
 
 local function is_public(name)

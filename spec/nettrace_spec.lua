@@ -1,26 +1,10 @@
 -- The container reader, through core.events.
 local core <const> = require "sonde.c.core"
 local helper <const> = require "spec.support.helper"
+local made <const> = require "spec.support.made_trace"
 
-local HEAD <const> = "Nettrace" .. string.pack("<s4", "!FastSerialization.1")
-
-local function object(name, version, body)
-  return "\5\5\1" .. string.pack("<i4i4s4", version, 0, name) .. "\6" .. body .. "\6"
-end
-
-local TRACE <const> = object("Trace", 4, string.pack("<i2i2i2i2i2i2i2i2i8i8i4i4i4i4",
-  2024, 2, 4, 29, 12, 34, 56, 789, 0, 1000000000, 8, 4242, 2, 1000000))
-
--- A block after `before`, which its alignment depends on.
-local function block(before, name, body)
-  local head <const> = #before + 3 + 12 + #name + 1 + 4
-  local padding <const> = ("\0"):rep(-head % 4)
-  return object(name, 2, string.pack("<i4", #body) .. padding .. body)
-end
-
-local function utf16(text)
-  return text:gsub(".", "%0\0") .. "\0\0"
-end
+local HEAD <const>, TRACE <const> = made.HEAD, made.TRACE
+local block <const>, utf16 <const> = made.block, made.utf16
 
 -- Blobs with the 80-byte header; `sorted` events carry the promise.
 local function blob(event)

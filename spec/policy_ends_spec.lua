@@ -1,5 +1,5 @@
 -- What a policy hears of how processes end, where the kernel tells it and where not.
-local cli <const> = require "sonde.cli"
+local commands <const> = require "spec.support.commands"
 local core <const> = require "sonde.c.core"
 local ends <const> = require "sonde.policy.ends"
 local helper <const> = require "spec.support.helper"
@@ -21,16 +21,10 @@ local function in_container(work)
   return work()
 end
 
--- What a verb of policies says on stderr, and its status.
+-- What a verb of policies says on stderr, its status, and its answer.
 local function said(verb, path)
-  local words <const>, out <const> = {}, {}
-  local function into(list)
-    return { write = function(_, ...) list[#list + 1] = table.concat { ... } end,
-      flush = function() end }
-  end
-  local status <const> = cli.main({ "policy", verb, path }, cli.env {
-    out = into(out), err = into(words), terminal = { out = false, err = false } })
-  return table.concat(words), status, table.concat(out)
+  local out <const>, status <const>, words <const> = commands.run("policy", verb, path)
+  return words, status, out
 end
 
 describe("a policy that waits for a status", function()

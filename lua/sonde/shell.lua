@@ -34,6 +34,7 @@ end
 -- command that ends before it has read all is no failure.
 -- @tparam string command
 -- @tparam ?string text with nil, the two values behind it are returned
+-- @param ... message and code, when there is no text
 -- @treturn ?boolean true
 -- @treturn ?string message
 -- @treturn ?string code

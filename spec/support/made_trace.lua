@@ -5,27 +5,43 @@
 --
 local made = {}
 
-local HEAD <const> = "Nettrace" .. string.pack("<s4", "!FastSerialization.1")
 local RUNTIME <const> = "Microsoft-Windows-DotNETRuntime"
 
 --- Text as payloads have it.
-local function utf16(text)
+-- @tparam string text
+-- @treturn string UTF-16 with its zero
+function made.utf16(text)
   return text:gsub(".", "%0\0") .. "\0\0"
 end
 
-local function object(name, version, body)
+--- An object of the stream, with its tags.
+-- @tparam string name
+-- @tparam integer version
+-- @tparam string body
+-- @treturn string
+function made.object(name, version, body)
   return "\5\5\1" .. string.pack("<i4i4s4", version, 0, name) .. "\6" .. body .. "\6"
 end
 
-local TRACE <const> = object("Trace", 4, string.pack("<i2i2i2i2i2i2i2i2i8i8i4i4i4i4",
+--- What a stream begins with.
+made.HEAD = "Nettrace" .. string.pack("<s4", "!FastSerialization.1")
+
+--- Its Trace object.
+made.TRACE = made.object("Trace", 4, string.pack("<i2i2i2i2i2i2i2i2i8i8i4i4i4i4",
   2024, 2, 4, 29, 12, 34, 56, 789, 0, 1000000000, 8, 4242, 2, 1000000))
 
--- A block after `before`, which its alignment depends on.
-local function block(before, name, body)
+--- A block.
+-- @tparam string before what the stream holds, which its alignment depends on
+-- @tparam string name
+-- @tparam string body
+-- @treturn string
+function made.block(before, name, body)
   local head <const> = #before + 3 + 12 + #name + 1 + 4
   local padding <const> = ("\0"):rep(-head % 4)
-  return object(name, 2, string.pack("<i4", #body) .. padding .. body)
+  return made.object(name, 2, string.pack("<i4", #body) .. padding .. body)
 end
+
+local block <const>, utf16 <const> = made.block, made.utf16
 
 local function blob(id, number, time, payload, thread)
   return string.pack("<s4", string.pack("<I4I4i8i8I4I4i8c16c16s4", id, number, thread or 7,
@@ -59,7 +75,7 @@ function made.trace(events)
     number = number + 1 + (event[3] or 0)
     blobs[#blobs + 1] = blob(ids[key], number, event[1], kind.payload, event.thread)
   end
-  local bytes = HEAD .. TRACE
+  local bytes = made.HEAD .. made.TRACE
   bytes = bytes .. block(bytes, "MetadataBlock", table.concat(definitions))
   for first = 1, math.max(1, #blobs), MOST_IN_A_BLOCK do
     local last <const> = math.min(#blobs, first + MOST_IN_A_BLOCK - 1)

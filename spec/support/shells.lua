@@ -1,21 +1,11 @@
 -- Shells in this process, over opened inputs, whose output is collected.
-local cli <const> = require "sonde.cli"
+local commands <const> = require "spec.support.commands"
 local loop <const> = require "sonde.shell.loop"
 local session <const> = require "sonde.shell.session"
 local sonde <const> = require "sonde"
 local style <const> = require "sonde.shell.style"
 
 local shells = {}
-
-local function collector()
-  local out <const> = { text = "" }
-  function out.write(self, ...)
-    self.text = self.text .. table.concat { ... }
-    return self
-  end
-  function out.flush() end
-  return out
-end
 
 --- Opens files; of two, the first is before and the second after.
 function shells.new(...)
@@ -30,8 +20,7 @@ function shells.new(...)
   for i, path in ipairs(paths) do
     inputs[i] = open(path, names[i], ("inputs[%d]"):format(i))
   end
-  local env <const> = cli.env { out = collector(), err = collector(),
-    terminal = { out = false, err = false } }
+  local env <const> = commands.env()
   local plain <const> = style.painter(false)
   local shell <const> = loop.new { session = session.new(inputs), env = env, paint = plain,
     paint_err = plain, script_about = {},

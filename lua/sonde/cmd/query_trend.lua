@@ -34,6 +34,7 @@ end
 -- @tparam {table,...} points of `Store:trend`
 -- @tparam string pattern for the title
 -- @tparam table out
+-- @treturn boolean true
 function trend.write(points, pattern, out)
   local first <const>, last <const> = points[1] and points[1].taken_at or 0,
     points[#points] and points[#points].taken_at or 0

@@ -44,6 +44,14 @@ local ORDER <const> = {
   "jit", "cswitch",
 }
 
+--- The views, and what each measures.
+-- @treturn {table,...} `name title`
+function views.list()
+  local list = {}
+  for i, name in ipairs(ORDER) do list[i] = { name = name, title = VIEWS[name].title } end
+  return list
+end
+
 -- How many events the trace has of those that a view needs.
 local function events_for(userdata, name)
   local view <const> = VIEWS[name]

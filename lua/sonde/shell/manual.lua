@@ -139,8 +139,8 @@ local function of_setting(shell, option)
     lines[2] = "   one of: " .. text.printable(table.concat(choices, " "))
   end
   if option.name == "view" and shell.session.used.is_trace then
-    for _, row in ipairs(require("sonde.cmd.common").views) do
-      lines[#lines + 1] = ("   %s%s"):format(pad(row[1], 14), row[2])
+    for _, view in ipairs(require("sonde.dotnet.views").list()) do
+      lines[#lines + 1] = ("   %s%s"):format(pad(view.name, 14), view.title)
     end
   end
   local value <const> = shell.session.values[option.name]
