@@ -337,6 +337,7 @@ build = {
     ["sonde.dotnet.extra"] = "lua/sonde/dotnet/extra.lua",
     ["sonde.dotnet"] = "lua/sonde/dotnet/init.lua",
     ["sonde.dotnet.ipc"] = "lua/sonde/dotnet/ipc.lua",
+    ["sonde.dotnet.keywords"] = "lua/sonde/dotnet/keywords.lua",
     ["sonde.dotnet.launch"] = "lua/sonde/dotnet/launch.lua",
     ["sonde.dotnet.live"] = "lua/sonde/dotnet/live.lua",
     ["sonde.dotnet.name_watch"] = "lua/sonde/dotnet/name_watch.lua",

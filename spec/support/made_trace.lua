@@ -66,7 +66,7 @@ function made.trace(events)
   local n, number = 0, 0
   for _, event in ipairs(events) do
     local kind <const> = event[2]
-    local key <const> = kind.id .. " " .. kind.version
+    local key <const> = ("%s %d %d"):format(kind.provider or RUNTIME, kind.id, kind.version)
     if ids[key] == nil then
       n = n + 1
       ids[key] = n

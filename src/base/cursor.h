@@ -121,4 +121,15 @@ static inline const uint8_t *cur_utf16z(struct cursor *c, size_t *units) {
   return start;
 }
 
+/* The same of 8-bit text and its one zero byte. */
+static inline const uint8_t *cur_utf8z(struct cursor *c, size_t *len) {
+  const uint8_t *start = c->at;
+  size_t left = (size_t)(c->end - c->at);
+  const uint8_t *zero = left > 0 ? memchr(start, 0, left) : NULL;
+  *len = zero != NULL ? (size_t)(zero - start) : left;
+  if (zero == NULL) c->failed = 1;
+  c->at = zero != NULL ? zero + 1 : c->end;
+  return start;
+}
+
 #endif

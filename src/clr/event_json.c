@@ -225,6 +225,7 @@ static const char *put_payload(struct buffer *out, struct nt_reader *reader,
     put_raw(out, event);
     return "bad";
   }
+  if (status == PAYLOAD_EXTRA) return "extra";
   return status == PAYLOAD_CUT ? "cut" : NULL;
 }
 

@@ -3,41 +3,97 @@
 #include <string.h>
 
 #include "base/cursor.h"
-
-#define RT "Microsoft-Windows-DotNETRuntime"
-#define RD "Microsoft-Windows-DotNETRuntimeRundown"
-#define SP "Microsoft-DotNETCore-SampleProfiler"
-#define EP "Microsoft-DotNETCore-EventPipe"
-#define DS "Microsoft-Diagnostics-DiagnosticSource"
-
-/* All events of DiagnosticSource that tell of somebody's own. */
-#define ARGUMENTS \
-  "SourceName:z EventName:z Count:u16 Arguments:{Key:z Value:z}*Count"
+#include "clr/layout_fields.h"
 
 /* Numbers that a later '*' may name; more than any layout has. */
 #define NUMBERS_MAX 32
 
-static const struct layout layouts[] = {
-#define LAYOUT(provider, id, name, fields) {provider, id, name, fields, 0},
-#define UNIVERSAL(provider, name, fields) {provider, 0, name, fields, 1},
-#include "clr/layouts.def"
-#include "clr/universal.def"
-#undef LAYOUT
-#undef UNIVERSAL
-#undef ARGUMENTS
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define LAYOUT(id, name, fields) {id, name, fields, 0},
+static const struct layout runtime[] = {
+#include "clr/layouts_runtime.def"
 };
+static const struct layout rundown[] = {
+#include "clr/layouts_rundown.def"
+};
+static const struct layout private[] = {
+#include "clr/layouts_private.def"
+};
+static const struct layout mono[] = {
+#include "clr/layouts_mono.def"
+};
+static const struct layout source[] = {
+#include "clr/layouts_source.def"
+};
+static const struct layout stress[] = {
+  LAYOUT(0, "StressLogEvent", "Facility:u32 LogLevel:u8 Message:z8 " CLR)
+  LAYOUT(1, "CLRStackWalkStress", STACK_WALK)
+};
+static const struct layout sampler[] = {
+  LAYOUT(0, "ThreadSample", "Type:u32")
+};
+static const struct layout eventpipe[] = {
+  LAYOUT(1, "ProcessInfo", "CommandLine:z OSInformation:z "
+         "ArchInformation:z")
+};
+#undef LAYOUT
+
+static const struct {
+  const char *name;
+  const struct layout *layouts;
+  size_t n;
+} providers[] = {
+#define PROVIDER(name, rows) {name, rows, COUNT_OF(rows)},
+  PROVIDER("Microsoft-Windows-DotNETRuntime", runtime)
+  PROVIDER("Microsoft-Windows-DotNETRuntimeRundown", rundown)
+  PROVIDER("Microsoft-Windows-DotNETRuntimePrivate", private)
+  PROVIDER("Microsoft-Windows-DotNETRuntimeStress", stress)
+  PROVIDER("Microsoft-DotNETRuntimeMonoProfiler", mono)
+  PROVIDER("Microsoft-DotNETCore-SampleProfiler", sampler)
+  PROVIDER("Microsoft-DotNETCore-EventPipe", eventpipe)
+  PROVIDER("Microsoft-Diagnostics-DiagnosticSource", source)
+#undef PROVIDER
+};
+
+static const struct {
+  const char *provider;
+  struct layout layout;
+} universal[] = {
+#define UNIVERSAL(provider, name, fields) {provider, {0, name, fields, 1}},
+#include "clr/universal.def"
+#undef UNIVERSAL
+};
+
+static const struct layout *find_by_id(const struct layout *layouts,
+                                       size_t n, uint32_t id) {
+  for (size_t i = 0; i < n; i++)
+    if (layouts[i].id == id) return &layouts[i];
+  return NULL;
+}
 
 const struct layout *layout_find(const char *provider, const char *name,
                                  uint32_t id) {
-  for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
-    const struct layout *l = &layouts[i];
-    if (l->by_name ? strcmp(l->name, name) == 0 : l->id == id) {
-      if (strcmp(l->provider, provider) == 0) return l;
-    }
+  for (size_t i = 0; i < COUNT_OF(providers); i++)
+    if (strcmp(providers[i].name, provider) == 0)
+      return find_by_id(providers[i].layouts, providers[i].n, id);
+  for (size_t i = 0; i < COUNT_OF(universal); i++) {
+    if (strcmp(universal[i].layout.name, name) == 0
+        && strcmp(universal[i].provider, provider) == 0)
+      return &universal[i].layout;
   }
   return NULL;
 }
 
+/*
+** The notation of layouts: fields in order, name:type. Types: u8 u16 u32 u64,
+** i32 i64, f64, ptr (4 or 8 bytes), ptr64 (always 8), z (UTF-16,
+** zero-terminated), z8 (8-bit, zero-terminated), g (GUID), b and b4 (flags of
+** 1 and 4 bytes), and those that universal.def names. Followed by *Field the
+** value repeats as often as that earlier field says; {...}*Field repeats a
+** group; x*Field are raw bytes. Groups that the runtime sends as they lie in
+** its memory have gaps: pad2 is 2 bytes, pad8 is 4 where pointers have 8.
+*/
 struct number {
   struct payload_name name;
   uint64_t value;
@@ -128,9 +184,13 @@ static struct payload_value bytes(enum payload_kind kind,
 static struct payload_value read_text(struct walk *w, const struct field *f) {
   size_t n;
   const uint8_t *text;
-  if (f->type[0] == 'z') {
+  if (is_type(f, "z")) {
     text = cur_utf16z(&w->c, &n);
     return bytes(PAYLOAD_UTF16, text, n * 2);
+  }
+  if (is_type(f, "z8")) {
+    text = cur_utf8z(&w->c, &n);
+    return bytes(PAYLOAD_UTF8, text, n);
   }
   if (f->type[0] == 's') {
     n = cur_u16(&w->c);
@@ -146,6 +206,8 @@ static struct payload_value read_value(struct walk *w,
   if (is_type(f, "u16")) return number(PAYLOAD_INT, cur_u16(c));
   if (is_type(f, "u32")) return number(PAYLOAD_INT, cur_u32(c));
   if (is_type(f, "u64")) return number(PAYLOAD_UINT, cur_u64(c));
+  if (is_type(f, "i32")) return number(PAYLOAD_INT, (uint64_t)cur_i32(c));
+  if (is_type(f, "i64")) return number(PAYLOAD_INT, cur_u64(c));
   if (is_type(f, "v")) return number(PAYLOAD_INT, cur_varu64(c));
   if (is_type(f, "a")) return number(PAYLOAD_UINT, cur_varu64(c));
   if (is_type(f, "ptr64")) return number(PAYLOAD_UINT, cur_u64(c));
@@ -161,8 +223,16 @@ static struct payload_value read_value(struct walk *w,
   return read_text(w, f);
 }
 
+static int skip_gap(struct walk *w, const struct field *f) {
+  if (is_type(f, "pad2")) cur_take(&w->c, 2);
+  else if (!is_type(f, "pad8")) return 0;
+  else if (w->pointer_size == 8) cur_take(&w->c, 4);
+  return 1;
+}
+
 static void read_one(struct walk *w, const struct field *f,
                      struct payload_name name) {
+  if (f->type[0] == 'p' && skip_gap(w, f)) return;
   struct payload_value v = read_value(w, f);
   if (w->c.failed) return;
   remember(w, name, (uint64_t)v.num);

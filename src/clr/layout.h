@@ -1,8 +1,9 @@
 /*
 ** Names and payload layouts of events that do not describe themselves: the
 ** runtime's own, and those of system-wide recorders. Decision: a layout is a
-** line of text in a .def table, read as it stands; a payload may end where a
-** field would begin, since later versions of an event only append.
+** line of text in a .def table of its provider, read as it stands; a payload
+** may end where a field would begin, since later versions of an event only
+** append.
 */
 #ifndef SONDE_CLR_LAYOUT_H
 #define SONDE_CLR_LAYOUT_H
@@ -10,14 +11,13 @@
 #include "nettrace/payload.h"
 
 struct layout {
-  const char *provider;
   uint32_t id;             /* when 'name' does not decide */
   const char *name;
   const char *fields;
   int by_name;
 };
 
-/* The layout of an event type, or NULL. */
+/* The layout of an event type, or NULL. Asked for once for each type. */
 const struct layout *layout_find(const char *provider, const char *name,
                                  uint32_t id);
 

@@ -75,7 +75,7 @@ static void table_end(void *ctx) {
 static const char *push_payload(lua_State *L, struct event_pusher *e,
                                 const struct nt_event *event,
                                 const struct layout *layout) {
-  static const char *const words[] = {NULL, "cut", "bad", NULL};
+  static const char *const words[] = {NULL, "cut", "bad", "extra"};
   lua_newtable(L);
   if (!decode_described(event->type, layout)) {
     if (event->size == 0) return NULL;

@@ -2,6 +2,7 @@
 -- it names none.
 -- @module sonde.dotnet.providers
 local dotnet <const> = require "sonde.dotnet"
+local keywords <const> = require "sonde.dotnet.keywords"
 local options <const> = require "sonde.base.options"
 
 local providers = {}
@@ -19,22 +20,7 @@ providers.DEFAULT = {
 }
 
 --- Keywords of the runtime's provider by name, as `dotnet-trace` knows them.
-providers.KEYWORDS = {
-  gc = 0x1, gchandle = 0x2, assemblyloader = 0x4, fusion = 0x4, loader = 0x8, jit = 0x10,
-  ngen = 0x20, startenumeration = 0x40, endenumeration = 0x80, security = 0x400,
-  appdomainresourcemanagement = 0x800, jittracing = 0x1000, interop = 0x2000,
-  contention = 0x4000, exception = 0x8000, threading = 0x10000,
-  jittedmethodiltonativemap = 0x20000, overrideandsuppressngenevents = 0x40000, type = 0x80000,
-  gcheapdump = 0x100000, gcsampledobjectallocationhigh = 0x200000,
-  gcheapsurvivalandmovement = 0x400000, gcheapcollect = 0x800000,
-  managedheapcollect = 0x800000, gcheapandtypenames = 0x1000000,
-  gcsampledobjectallocationlow = 0x2000000, perftrack = 0x20000000, stack = 0x40000000,
-  threadtransfer = 0x80000000, debugger = 0x100000000, monitoring = 0x200000000,
-  codesymbols = 0x400000000, eventsource = 0x800000000, compilation = 0x1000000000,
-  compilationdiagnostic = 0x2000000000, methoddiagnostic = 0x4000000000,
-  typediagnostic = 0x8000000000, jitinstrumentationdata = 0x10000000000,
-  profiler = 0x20000000000, waithandle = 0x40000000000, allocationsampling = 0x80000000000,
-}
+providers.KEYWORDS = keywords.of(dotnet.PROVIDER_RUNTIME)
 
 --- Levels by name.
 providers.LEVELS = {
@@ -60,16 +46,16 @@ local function read_hex(text)
 end
 
 -- "0x18", "18" (also hexadecimal), or names joined by "+".
-local function read_keywords(text)
+local function read_keywords(text, provider)
   if text == "" or text == "*" then return text == "*" and -1 or 0 end
   if read_hex(text) then return read_hex(text) end
-  local keywords = 0
+  local known <const>, mask = keywords.of(provider), 0
   for word in text:gmatch("[^+]+") do
-    local value <const> = providers.KEYWORDS[word:lower()] or read_hex(word)
-    if value == nil then return unknown("keyword", word, providers.KEYWORDS) end
-    keywords = keywords | value
+    local value <const> = known[word:lower()] or read_hex(word)
+    if value == nil then return unknown("keyword", word, known) end
+    mask = mask | value
   end
-  return keywords
+  return mask
 end
 
 local function read_level(text)
@@ -81,16 +67,16 @@ local function read_level(text)
 end
 
 --- Reads a provider from text: `NAME[:KEYWORDS[:LEVEL[:KEY=VALUE;…]]]`, with
--- keywords in hexadecimal or, of the runtime's provider, by name (`gc+jit`),
+-- keywords in hexadecimal or, of the runtime's providers, by name (`gc+jit`),
 -- and levels 1 to 5 or by name. Keywords are none and the level is verbose
 -- when they are left out.
 -- @tparam string spec
 -- @treturn ?table `name keywords level arguments`
 -- @treturn ?string why not
 function providers.parse(spec)
-  local name, keywords, level, arguments = spec:match("^([^:]*):?([^:]*):?([^:]*):?(.*)$")
+  local name, words, level, arguments = spec:match("^([^:]*):?([^:]*):?([^:]*):?(.*)$")
   if name == "" then return nil, ("'%s' names no provider"):format(spec) end
-  local mask, wrong_keywords = read_keywords(keywords)
+  local mask, wrong_keywords = read_keywords(words, name)
   if mask == nil then return nil, ("%s: %s"):format(name, wrong_keywords) end
   local number, wrong_level = read_level(level)
   if number == nil then return nil, ("%s: %s"):format(name, wrong_level) end

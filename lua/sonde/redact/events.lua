@@ -12,19 +12,15 @@ local function type_name(r, text) return r:type_name(text) end
 local function path(r, text) return r:path(text) end
 local function assembly(r, text) return r:assembly(text) end
 
--- Fields of frameworks' events, by name. A method's name is judged with its
--- class, which comes before it.
+-- Fields of frameworks' events, by name.
 local FIELDS <const> = {
-  MethodSignature = type_name, TypeName = type_name, ExceptionType = type_name,
-  OperationName = type_name,
-  MethodNamespace = function(r, text, scene)
-    scene.space = text
-    return (r:method(text, ""))
-  end,
-  MethodName = function(r, text, scene)
-    local _, name = r:method(scene.space or "", text)
-    return name
-  end,
+  TypeName = type_name, ExceptionType = type_name,
+  OperationName = type_name, SecondTypeName = type_name, InterfaceTypeName = type_name,
+  VariantInterfaceTypeName = type_name, NativeMethodSignature = type_name,
+  StubMethodSignature = type_name,
+  ModulePath = path, ILImage = path, AssemblyCodebase = path,
+  ComputedRequestedAssemblyPath = path,
+  Chunk = function() return "" end,   -- of a file of symbols, with paths
   ModuleILPath = path, ModuleNativePath = path, ManagedPdbBuildPath = path,
   NativePdbBuildPath = path, RuntimeDllPath = path, AssemblyPath = path,
   RequestingAssemblyPath = path, FilePath = path, FileName = path,
@@ -35,10 +31,28 @@ local FIELDS <const> = {
   OSInformation = keep, ArchInformation = keep, CounterType = keep, DisplayUnits = keep,
   Series = keep, DisplayRateTimeScale = keep, intervalStartTime = keep, intervalEndTime = keep,
 }
+-- Whose methods events tell of. A method's name is judged with its class, which
+-- comes before it.
+local SPACES <const> = {}   -- the field of the class by that of the method
+for _, who in ipairs { "Method", "MethodBeingCompiled", "Inliner", "Inlinee", "Caller", "Callee",
+  "ManagedInteropMethod" } do
+  local space <const> = who .. "Namespace"
+  SPACES[who .. "Name"] = space
+  FIELDS[space] = function(r, text, scene)
+    scene.spaces[space] = text
+    return (r:method(text, ""))
+  end
+  FIELDS[who .. "Name"] = function(r, text, scene)
+    local _, name = r:method(scene.spaces[space] or "", text)
+    return name
+  end
+  FIELDS[who .. "NameSignature"], FIELDS[who .. "Signature"] = type_name, type_name
+end
 -- Names that are constants of the provider.
 local CONSTANTS <const> = {
   ["System.Runtime"] = { Name = true, DisplayName = true },
   ["Microsoft-Windows-DotNETRuntime"] = { Name = true },
+  ["Microsoft-Windows-DotNETRuntimeRundown"] = { Name = true },
 }
 
 -- Texts that say nothing: numbers, addresses, ids of nothing.
@@ -49,8 +63,8 @@ end
 
 local GUID <const> = "^%x+%-%x+%-%x+%-%x+%-%x+$"
 
--- `scene` is what is known of the event: its `provider`, and the class of a
--- method that was met.
+-- `scene` is what is known of the event: its `provider`, and the classes of
+-- methods that were met.
 local function payload_text(r, scene, key, text)
   if is_plain(text) then return r.words:keep_all(text) end
   if text:find(GUID) and #text == 36 then return r.words:hex(text) end
@@ -137,7 +151,7 @@ end
 
 local function scene_of(r, provider)
   return {
-    provider = provider,
+    provider = provider, spaces = {},
     is_known = redact.is_known_provider(provider) and not r.rules:is_forbidden(provider),
   }
 end
@@ -203,8 +217,8 @@ local function redact_value(r, scene, key, value)
     return utf8.len(value) and payload_text(r, scene, key, value) or ""
   end
   if type(value) ~= "table" then return value end
-  -- The class before the method's name, as in the file.
-  if value.MethodNamespace then scene.space = value.MethodNamespace end
+  -- Classes before their methods' names, as in the file.
+  for _, space in pairs(SPACES) do scene.spaces[space] = value[space] or scene.spaces[space] end
   local result = {}
   for name, item in pairs(value) do
     local shown <const> = type(name) == "string" and payload_key(r, scene, name) or name
