@@ -29,6 +29,8 @@ enum payload_status decode_payload(const struct strtab *strings,
   if (layout != NULL)
     return layout_decode(layout, event->payload, event->size, pointer_size,
                          visitor);
-  return payload_decode(strings, event->type, event->payload, event->size,
-                        visitor);
+  enum payload_status status = payload_decode(
+      strings, event->type, event->payload, event->size, visitor);
+  /* What is behind the fields of these may be what their locations name. */
+  return status == PAYLOAD_EXTRA ? PAYLOAD_OK : status;
 }
