@@ -163,6 +163,43 @@ local SOURCES <const> = { dotnet = true, golang = true, process = true, probe = 
   capture = true }
 
 describe("imports", function()
+  -- The fields of our own modules that a text names: module, field.
+  local function taken(source)
+    source = source:gsub("%-%-[^\n]*", "")
+    local list, found = {}, {}
+    for module, field, at in source:gmatch 'require%("(sonde%.[%w_.]+)"%)%.([%w_]+)()' do
+      if not source:find("^ = ", at) then list[#list + 1] = { module, field } end
+    end
+    for name, module in source:gmatch 'local ([%w_]+) <const> = require "(sonde%.[%w_.]+)"' do
+      -- A name that is also something else tells nothing.
+      local _, times = source:gsub("local " .. name .. "%f[^%w_]", "")
+      local argument <const> = "%([^()\n]*%f[%w_]" .. name .. "%f[^%w_][^().\n]*%)\n"
+      if times == 1 and not source:find(argument) then found[name] = module end
+    end
+    source = source:gsub('"[^"\n]*"', '""'):gsub("%[%[.-%]%]", "")
+    for before, name, field in source:gmatch "([^%w_.:])([%a_][%w_]*)%.([%a_][%w_]*)" do
+      if found[name] and before then list[#list + 1] = { found[name], field } end
+    end
+    return list
+  end
+
+  it("have what is taken from them", function()
+    local bad, n = {}, 0
+    for _, path in ipairs(files "find lua -name '*.lua'") do
+      for _, pair in ipairs(taken(helper.read(path))) do
+        local known <const>, module = pcall(require, pair[1])
+        if known and type(module) == "table" then
+          n = n + 1
+          if module[pair[2]] == nil then
+            bad[#bad + 1] = ("%s: %s.%s"):format(path, pair[1], pair[2])
+          end
+        end
+      end
+    end
+    assert.same({}, bad)
+    assert.is_true(n > 1000)
+  end)
+
   it("point downwards, and a report knows no source", function()
     local bad = {}
     for _, path in ipairs(files "find lua/sonde -name '*.lua'") do
