@@ -7,6 +7,7 @@ void budget_init(struct budget *b, size_t limit) {
   b->peak = 0;
   b->limit = limit;
   b->exceeded = 0;
+  b->large = NULL;
 }
 
 static int budget_allows(const struct budget *b, size_t extra) {
@@ -32,6 +33,8 @@ void *budget_resize(struct budget *b, void *block, size_t old_size,
   }
   b->used = b->used - old_size + new_size;
   if (b->used > b->peak) b->peak = b->used;
+  if (old_size == 0 && new_size >= BUDGET_LARGE && b->large != NULL)
+    b->large(fresh, new_size);
   return fresh;
 }
 

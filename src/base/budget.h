@@ -10,11 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+** From here on a new block is told to 'large': it is filled whole, and the
+** system may have a cheaper way to hold it.
+*/
+#define BUDGET_LARGE ((size_t)8 << 20)
+
 struct budget {
   size_t used;    /* bytes held now */
   size_t peak;    /* largest value of 'used' so far */
   size_t limit;   /* never exceeded; 0 means no limit */
   int exceeded;   /* sticky: a request was refused */
+  void (*large)(void *block, size_t size);   /* or NULL */
 };
 
 void budget_init(struct budget *b, size_t limit);

@@ -6,6 +6,7 @@
 #include "lua/l_profile.h"
 #include "pprof/gzip.h"
 #include "pprof/pprof.h"
+#include "sys/pages.h"
 
 #define DEFAULT_LIMIT ((lua_Integer)1 << 30)
 
@@ -59,7 +60,8 @@ static int read_input(lua_State *L) {
   luaL_argcheck(L, limit >= 0, 2, "option 'limit' must not be negative");
   int is_lenient = aux_opt_boolean(L, 2, "lenient", 0);
   struct profile **place = profile_push(L);
-  struct pprof_reader *r = pprof_begin((size_t)limit);
+  struct pprof_reader *r = pprof_begin((size_t)limit,
+                                             pages_prefer_large);
   if (r == NULL) return aux_no_memory(L);
   int status = feed_all(r, in);
   if (status == 0 || is_lenient) *place = pprof_finish(r, is_lenient, &error);

@@ -332,11 +332,12 @@ struct profile *decode_message(const uint8_t *data, size_t size,
 }
 
 struct profile *decode_message_later(const uint8_t *data, size_t size,
-                                     size_t limit, void *memory,
+                                     const struct budget *like, void *memory,
                                      void (*release)(void *memory),
                                      struct pprof_error *error) {
   struct decode d;
-  decode_begin(&d, data, size, limit, error);
+  decode_begin(&d, data, size, like->limit, error);
+  if (d.profile != NULL) d.profile->budget.large = like->large;
   d.is_later = 1;
   int status = d.profile == NULL ? decode_no_memory(&d) : decode_all(&d);
   if (status == 0 && d.later != NULL) {

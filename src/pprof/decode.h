@@ -72,10 +72,10 @@ struct profile *decode_message(const uint8_t *data, size_t size,
 /*
 ** The same, but the stacks stay in 'data' until somebody needs them: 'memory'
 ** is released by 'release' when they were taken or the profile is freed, and
-** not at all when this fails.
+** not at all when this fails. The profile's budget is one like 'like'.
 */
 struct profile *decode_message_later(const uint8_t *data, size_t size,
-                                     size_t limit, void *memory,
+                                     const struct budget *like, void *memory,
                                      void (*release)(void *memory),
                                      struct pprof_error *error);
 

@@ -175,10 +175,12 @@ struct pprof_reader {
   int is_gzip, is_full;
 };
 
-struct pprof_reader *pprof_begin(size_t limit) {
+struct pprof_reader *pprof_begin(size_t limit,
+                                 void (*large)(void *block, size_t size)) {
   struct pprof_reader *r = calloc(1, sizeof *r);
   if (r == NULL) return NULL;
   budget_init(&r->budget, limit);
+  r->budget.large = large;
   buf_init(&r->plain, &r->budget);
   gzip_begin(&r->gzip, &r->plain);
   r->limit = limit;
@@ -248,7 +250,7 @@ static struct profile *finish_later(struct pprof_reader *r) {
   const struct gzip_result *result = &r->gzip.result;
   if (r->plain.len == 0 || (r->is_gzip && result->status != GZIP_OK))
     return NULL;
-  return decode_message_later(r->plain.data, r->plain.len, r->limit, r,
+  return decode_message_later(r->plain.data, r->plain.len, &r->budget, r,
                               release, &error);
 }
 

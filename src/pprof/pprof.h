@@ -44,7 +44,9 @@ struct profile *pprof_decode_lenient(const uint8_t *data, size_t size,
 */
 struct pprof_reader;
 
-struct pprof_reader *pprof_begin(size_t limit);   /* NULL: no memory */
+/* 'large' is as in struct budget; NULL when there is no memory. */
+struct pprof_reader *pprof_begin(size_t limit,
+                                 void (*large)(void *block, size_t size));
 void pprof_expect(struct pprof_reader *r, uint64_t size, const uint8_t *end);
 void pprof_feed(struct pprof_reader *r, const uint8_t *data, size_t size);
 struct profile *pprof_finish(struct pprof_reader *r, int is_lenient,
