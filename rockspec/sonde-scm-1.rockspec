@@ -172,6 +172,7 @@ build = {
         "src/profile/timeline.c",
         "src/profile/transfer.c",
         "src/sys/ends.c",
+        "src/sys/pages.c",
         "src/sys/pipe.c",
         "src/sys/poller.c",
         "src/sys/procfile.c",
