@@ -1,4 +1,4 @@
--- The Trace object: everything that the seed's reader gave, and more.
+-- The Trace object: everything that the Go package's reader gives, and more.
 local core <const> = require "sonde.c.core"
 local helper <const> = require "spec.support.helper"
 local sonde <const> = require "sonde"
