@@ -4,26 +4,11 @@
 ** reader: an event that the sink does not want is its header and a few
 ** additions.
 */
+#include "nettrace/blob.h"
 #include "nettrace/reader.h"
 
 /* Queued events may take this much before the oldest half is emitted. */
 #define QUEUE_MAX ((size_t)64 * 1024 * 1024)
-
-/* The header of one blob; in compressed blocks the state between blobs. */
-struct blob {
-  uint32_t metadata_id, sequence, processor, stack_id, label_list, size;
-  uint64_t thread, capture;
-  int64_t ticks;
-  int sorted;
-  int has_ids;             /* activity or related id is not zero */
-  uint8_t activity[16], related[16];
-};
-
-static const uint8_t zero_id[16];
-
-static int is_zero(const uint8_t *id) {
-  return memcmp(id, zero_id, 16) == 0;
-}
 
 /*
 ** Labels that are looked at for what they say of an event. Real lists hold a
@@ -153,8 +138,10 @@ static int deliver(struct nt_reader *r, const struct blob *b,
   event.level = type->level;
   event.payload = payload;
   event.size = b->size;
-  event.activity = b->has_ids && !is_zero(b->activity) ? b->activity : NULL;
-  event.related = b->has_ids && !is_zero(b->related) ? b->related : NULL;
+  event.activity = b->has_ids && !blob_is_zero(b->activity) ? b->activity
+                                                             : NULL;
+  event.related = b->has_ids && !blob_is_zero(b->related) ? b->related
+                                                           : NULL;
   if (r->v6) check_labels(r, b, offset);
   return queue(r, &event, b->sorted);
 }
@@ -221,40 +208,6 @@ static inline uint64_t near_varint(const uint8_t **at, unsigned max) {
   return value;
 }
 
-/* The ids, or in V6 the label list, that flags 0x10 and 0x20 announce. */
-static void read_ids(struct cursor *c, struct blob *b, uint8_t flags,
-                     int v6) {
-  const uint8_t *id;
-  if (v6) {
-    if (flags & 0x10) b->label_list = cur_varu32(c);
-    return;
-  }
-  if (flags & 0x10 && (id = cur_take(c, 16)) != NULL)
-    memcpy(b->activity, id, 16);
-  if (flags & 0x20 && (id = cur_take(c, 16)) != NULL)
-    memcpy(b->related, id, 16);
-  b->has_ids = !is_zero(b->activity) || !is_zero(b->related);
-}
-
-/* Reads one compressed header; 'c' fails when it runs past the block. */
-static inline void read_compressed(struct cursor *c, struct blob *b,
-                                   int v6) {
-  uint8_t flags = cur_u8(c);
-  if (flags & 0x01) b->metadata_id = cur_varu32(c);
-  if (flags & 0x02) {
-    b->sequence += cur_varu32(c) + 1;
-    b->capture = cur_varu64(c);
-    b->processor = cur_varu32(c);
-  }
-  else if (b->metadata_id != 0) b->sequence++;
-  if (flags & 0x04) b->thread = cur_varu64(c);
-  if (flags & 0x08) b->stack_id = cur_varu32(c);
-  b->ticks = (int64_t)((uint64_t)b->ticks + cur_varu64(c));
-  if (flags & 0x30) read_ids(c, b, flags, v6);
-  b->sorted = (flags & 0x40) != 0;
-  if (flags & 0x80) b->size = cur_varu32(c);
-}
-
 /*
 ** The same header where HEADER_MAX bytes are left, so that no byte needs a
 ** check of its own. A varint that is too long fails the cursor.
@@ -277,7 +230,7 @@ static inline void read_near(struct cursor *c, struct blob *b, int v6) {
     return;
   }
   c->at = p;
-  if (flags & 0x30) read_ids(c, b, flags, v6);
+  if (flags & 0x30) blob_read_ids(c, b, flags, v6);
   b->sorted = (flags & 0x40) != 0;
   if (flags & 0x80) b->size = cur_varu32(c);
 }
@@ -303,7 +256,7 @@ static int read_compressed_blobs(struct nt_reader *r, struct cursor *block,
     const uint8_t *start = c.at;
     uint64_t offset = base + (uint64_t)(start - block->at);
     if (cur_left(&c) >= HEADER_MAX) read_near(&c, &b, r->v6);
-    else read_compressed(&c, &b, r->v6);
+    else blob_read_compressed(&c, &b, r->v6);
     size_t left = cur_left(&c);
     if (c.failed || left < b.size) {
       blob_problem(r, &b, c.failed ? b.size : left, offset);

@@ -2,41 +2,11 @@
 ** The blocks of a trace that is cut: which events stay, which stacks they
 ** need, how events are numbered anew.
 */
-#include "base/cursor.h"
+#include "nettrace/blob.h"
 #include "nettrace/cut.h"
 
 #define HEADER_SIZE 20u      /* of the blocks that are written */
 #define IS_COMPRESSED 1u
-
-struct blob {
-  uint32_t metadata_id, sequence, processor, stack_id, size;
-  uint64_t thread, capture;
-  int64_t ticks;
-  int sorted;
-  uint8_t activity[16], related[16];
-};
-
-/* As nettrace's blob.c reads it; here nothing depends on speed. */
-static void read_blob(struct cursor *c, struct blob *b) {
-  uint8_t flags = cur_u8(c);
-  const uint8_t *id;
-  if (flags & 0x01) b->metadata_id = cur_varu32(c);
-  if (flags & 0x02) {
-    b->sequence += cur_varu32(c) + 1;
-    b->capture = cur_varu64(c);
-    b->processor = cur_varu32(c);
-  }
-  else if (b->metadata_id != 0) b->sequence++;
-  if (flags & 0x04) b->thread = cur_varu64(c);
-  if (flags & 0x08) b->stack_id = cur_varu32(c);
-  b->ticks = (int64_t)((uint64_t)b->ticks + cur_varu64(c));
-  if (flags & 0x10 && (id = cur_take(c, 16)) != NULL)
-    memcpy(b->activity, id, 16);
-  if (flags & 0x20 && (id = cur_take(c, 16)) != NULL)
-    memcpy(b->related, id, 16);
-  b->sorted = (flags & 0x40) != 0;
-  if (flags & 0x80) b->size = cur_varu32(c);
-}
 
 /* Everything is said of every event, but ids only when they change. */
 static void write_blob(struct buffer *out, const struct blob *b,
@@ -150,7 +120,7 @@ static void take_metadata(struct cut *c, const uint8_t *content,
   memset(&b, 0, sizeof b);
   if (!open_block(c, &p, content, size)) return;
   while (cur_left(&p) > 0) {
-    read_blob(&p, &b);
+    blob_read_compressed(&p, &b, 0);
     const uint8_t *payload = cur_take(&p, b.size);
     if (payload == NULL) break;
     take_type(c, payload, b.size);
@@ -258,7 +228,7 @@ static void take_events(struct cut *c, const uint8_t *content, size_t size) {
   buf_clear(&c->block);
   put_head(&c->block, t);
   while (cur_left(&p) > 0 && c->status == CUT_OK) {
-    read_blob(&p, &b);
+    blob_read_compressed(&p, &b, 0);
     const uint8_t *payload = cur_take(&p, b.size);
     if (payload == NULL) break;
     take_event(c, &b, payload, &last, &t);
