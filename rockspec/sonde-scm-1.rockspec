@@ -177,6 +177,8 @@ build = {
         "src/sys/poller.c",
         "src/sys/procfile.c",
         "src/sys/procstat.c",
+        "src/sys/procstat.c",
+        "src/sys/procstat.c",
         "src/sys/signals.c",
         "src/sys/unixsock.c",
         "src/text/dump.c",

@@ -53,6 +53,14 @@ static int process_stat(lua_State *L) {
   return 1;
 }
 
+/* core.process_cpu(pid): nanoseconds of processor time; nil when it has gone. */
+static int process_cpu(lua_State *L) {
+  int64_t ns = procstat_cpu(luaL_checkinteger(L, 1));
+  if (ns < 0) luaL_pushfail(L);
+  else lua_pushinteger(L, (lua_Integer)ns);
+  return 1;
+}
+
 /* A process whose file stays open, to be read again and again. */
 struct kept {
   int open;
@@ -132,6 +140,7 @@ static int process_numbers(lua_State *L) {
 static const luaL_Reg functions[] = {
   {"process_stat", process_stat},
   {"process_keep", process_keep},
+  {"process_cpu", process_cpu},
   {"numbers_in", process_numbers},
   {NULL, NULL}
 };

@@ -87,9 +87,19 @@ end
 --- Reads what has to be read.
 -- @tparam integer now
 -- @tparam ?table stat of `proc.stat`, read in this round
-function Attachment:poll(now, stat)
+-- @tparam ?integer read_at when
+function Attachment:poll(now, stat, read_at)
   for _, source in ipairs(self.sources) do
-    if is_due(source, now) then source:poll(now, stat) end
+    if is_due(source, now) then source:poll(now, stat, read_at) end
+  end
+end
+
+--- Tells between two rounds what a process uses of a processor.
+-- @tparam integer now
+-- @tparam table stat of `proc.stat`
+function Attachment:early(now, stat)
+  for _, source in ipairs(self.sources) do
+    if source.early then source:early(now, stat) end
   end
 end
 

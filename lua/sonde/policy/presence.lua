@@ -1,6 +1,7 @@
 --- Which processes there are: as they come, turn into others, and go.
 -- What nobody watches is looked at now and then only.
 -- @module sonde.policy.presence
+local core <const> = require "sonde.c.core"
 local facts <const> = require "sonde.policy.facts"
 local proc <const> = require "sonde.process.proc"
 
@@ -95,8 +96,13 @@ end
 -- nil when it has gone.
 local function stat_of(self, known)
   if not known.is_watched then let_go(self, known) else keep(self, known) end
-  if known.kept then return known.kept:stat() end
-  return proc.stat(known.pid)
+  if known.kept == nil then return proc.stat(known.pid) end
+  -- Who has not run meanwhile is as before: its clock costs less than its file.
+  local cpu <const> = core.process_cpu(known.pid)
+  if cpu and cpu == known.cpu then return known.stat end
+  local stat <const> = known.kept:stat()
+  known.cpu = stat and stat.state ~= "Z" and cpu or nil
+  return stat
 end
 
 -- What a process that is watched did last may still be on its way: it leaves a
@@ -141,6 +147,33 @@ function Presence:ended(statuses)
   for _, known in ipairs(self.leaving) do
     known.status = known.status or statuses[known.pid]
   end
+end
+
+-- The number that the newest process or thread has, as text.
+local function newest()
+  local line <const> = core.read_file("/proc/loadavg", 1 << 10)
+  return line and line:match "(%d+)%s*$"
+end
+
+--- Looks who has come since, and at nobody else.
+-- @tparam integer now nanoseconds
+function Presence:look_for_new(now)
+  local latest <const> = newest()
+  if latest and latest == self.newest then return end
+  self.newest = latest
+  for _, pid in ipairs(proc.pids()) do
+    if self.processes[pid] == nil then look_at(self, pid, now) end
+  end
+end
+
+--- What a process says of itself now.
+-- @tparam table known
+-- @treturn ?table of `proc.stat`; nil when it has gone
+function Presence:stat(known)
+  local stat <const> = stat_of(self, known)
+  if stat == nil or stat.start_time ~= known.start then return nil end
+  known.stat = stat
+  return stat
 end
 
 --- Looks no more.

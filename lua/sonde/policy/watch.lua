@@ -7,6 +7,7 @@ local attach <const> = require "sonde.policy.attach"
 local ends <const> = require "sonde.policy.ends"
 local engine <const> = require "sonde.policy.engine"
 local facts <const> = require "sonde.policy.facts"
+local glance <const> = require "sonde.policy.glance"
 local loop <const> = require "sonde.base.loop"
 local presence <const> = require "sonde.policy.presence"
 local uv <const> = require "sonde.base.uv"
@@ -106,8 +107,9 @@ end
 -- must not depend on how fast we are.
 local function feeder(self, known)
   return function(name, value)
-    local time <const> = known.attachment and math.max(self.time, known.last or 0) or self.time
+    local time <const> = known.attachment and math.max(self.at, known.last or 0) or self.at
     known.last = time
+    if name == "cpu" then known.cpu_told = value end
     if self.record then self.record(time, known.facts, name, value) end
     self.engine:feed(known.key, time, name, value)
   end
@@ -119,7 +121,7 @@ local function listen(self, known)
   known.is_watched = #policies > 0
   if not known.is_watched then return end
   facts.complete(known.facts)
-  known.feed = feeder(self, known)
+  known.feed, known.threshold = feeder(self, known), glance.threshold(policies)
   known.attachment = attach.new(known.facts, wanted, known.feed, {
     policies = policies, interval = self.interval,
     -- What it used before we came says nothing of now.
@@ -131,11 +133,11 @@ end
 
 local function fall_silent(known)
   if known.attachment then known.attachment:close() end
-  known.attachment, known.feed, known.is_watched = nil, nil, false
+  known.attachment, known.feed, known.is_watched, known.threshold = nil, nil, false, nil
 end
 
 local function begin(self, known)
-  known.key = self.engine:add(known.facts, self.time)
+  known.key = self.engine:add(known.facts, self.at)
   listen(self, known)
 end
 
@@ -169,11 +171,11 @@ local function changed(self, known)
     self.engine:remove(known.key)
     known.key = nil
   else
-    local fresh <const> = self.engine:review(known.key, known.facts, self.time)
+    local fresh <const> = self.engine:review(known.key, known.facts, self.at)
     if fresh == nil then return end
     fall_silent(known)
     listen(self, known)
-    self.engine:start(known.key, fresh, self.time)
+    self.engine:start(known.key, fresh, self.at)
   end
 end
 
@@ -199,7 +201,7 @@ function watch.new(opts)
     policies = opts.policies, select = opts.select or function() return true end,
     directory = opts.directory, say = opts.say, saved = opts.saved or {}, record = opts.record,
     attached = {}, acting = {}, folders = {}, n_fired = 0, is_first = true,
-    has_news = false,
+    has_news = false, threshold = glance.threshold(opts.policies),
     interval = interval_of(opts.policies), ended = loop.event(), began = unix_ns(),
     began_steady = loop.now(), clock = { wall_offset = 0, is_local = true },
   }, Watch)
@@ -224,15 +226,39 @@ end
 -- A round: who is there, what they say, what follows.
 local function round(self)
   self.time = round_time(self)
+  self.at = self.time
+  local read_at <const> = steady_ns(self)
   if self.ends then self.presence:ended((self.ends:take()) or {}) end
-  self.presence:look(self.time)
+  self.presence:look(read_at)
   self.is_first = false
   for _, known in pairs(self.attached) do
     if known.attachment then
-      known.attachment:poll(self.time, known.stat)
+      known.attachment:poll(self.time, known.stat, read_at)
       self.engine:tick(known.key, self.time)
     end
   end
+end
+
+-- Between two rounds: what fires at once need not wait for the next.
+local function look_between(self)
+  self.at = steady_ns(self)
+  self.presence:look_for_new(self.at)
+  for _, known in pairs(self.attached) do
+    if known.threshold and known.attachment and glance.is_busy(known, self.at) then
+      local stat <const> = self.presence:stat(known)
+      if stat then known.attachment:early(self.at, stat) end
+    end
+  end
+end
+
+-- Waits for the next round, and glances meanwhile.
+local function wait_for(self, time, each)
+  while self.threshold and not self.ended:is_set() and loop.after(glance.EVERY * 3 // 2) < time do
+    if self.ended:wait(loop.after(glance.EVERY)) then return end
+    look_between(self)
+    if each and self.has_news then each(self) end
+  end
+  self.ended:wait(time)
 end
 
 --- A signal came, for policies that wait for it.
@@ -253,7 +279,7 @@ function Watch:run(deadline, each)
     if each then each(self) end
     -- Rounds that are late are left out, not made up for.
     next_round = math.max(next_round + self.interval, loop.now())
-    self.ended:wait(math.min(next_round, deadline or next_round))
+    wait_for(self, math.min(next_round, deadline or next_round), each)
   end
 end
 
@@ -283,6 +309,7 @@ function Watch:reload(policies)
   self.policies, self.interval = policies, interval_of(policies)
   self.engine = new_engine(self)
   self.time = steady_ns(self)
+  self.at, self.threshold = self.time, glance.threshold(policies)
   hear_ends(self)
   for _, known in pairs(self.attached) do
     fall_silent(known)

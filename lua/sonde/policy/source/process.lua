@@ -107,13 +107,25 @@ end
 --- Reads the figures that are due.
 -- @tparam integer now nanoseconds
 -- @tparam ?table stat of `proc.stat`, when it was read just now
-function Source:poll(now, stat)
+-- @tparam ?integer read_at when it was, on the same clock; `now` is when it should be
+function Source:poll(now, stat, read_at)
   local read
   for _, group in ipairs(self.groups) do
     if now >= group.next then
       group.next = now + group.every
       read = read or { stat = stat }
-      for _, one in ipairs(group) do tell(self, one, read, now) end
+      for _, one in ipairs(group) do tell(self, one, read, read_at or now) end
+    end
+  end
+end
+
+--- Tells the use of the processor before it is due.
+-- @tparam integer now nanoseconds
+-- @tparam table stat of `proc.stat`
+function Source:early(now, stat)
+  for _, group in ipairs(self.groups) do
+    for _, one in ipairs(group) do
+      if one.name == "cpu" then tell(self, one, { stat = stat }, now) end
     end
   end
 end
