@@ -53,7 +53,7 @@ static int process_stat(lua_State *L) {
   return 1;
 }
 
-/* core.process_cpu(pid): nanoseconds of processor time; nil when it has gone. */
+/* core.process_cpu(pid): its processor time, ns; nil when it has gone. */
 static int process_cpu(lua_State *L) {
   int64_t ns = procstat_cpu(luaL_checkinteger(L, 1));
   if (ns < 0) luaL_pushfail(L);
