@@ -151,7 +151,7 @@ static int caller_value(const struct step *s, const struct cfi_register *r,
     case CFI_REGISTER: *value = s->registers[r->value]; return 0;
     case CFI_SAVED: case CFI_COMPUTED:
       if (evaluate(s->cfi, r->value, &s->base, s->registers, s->memory,
-                       s->context, value) != 0)
+                   s->context, value) != 0)
         return -1;
       return r->how == CFI_COMPUTED ? 0
                                     : s->memory(s->context, *value, value);
@@ -168,7 +168,7 @@ int cfi_step(const struct cfi *c, const struct cfi_rule *rule,
   if (!rule->is_expression)
     s.base = registers[rule->base] + (uint64_t)(int64_t)rule->offset;
   else if (evaluate(c, rule->offset, NULL, registers, memory, context,
-                        &s.base) != 0)
+                    &s.base) != 0)
     return -1;
   for (unsigned i = 0; i < CFI_REGISTERS; i++) {
     const struct cfi_register *r = &rule->registers[i];

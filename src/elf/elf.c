@@ -45,7 +45,7 @@ static void read_large_counts(struct elf *e, uint32_t *names) {
 }
 
 int elf_parse(struct elf *e, const void *data, size_t size,
-             const char **why) {
+              const char **why) {
   struct elf fresh = {.data = data, .size = size};
   struct cursor c = cur_over(data, size);
   struct elf_section names;

@@ -61,7 +61,7 @@ static int read_input(lua_State *L) {
   int is_lenient = aux_opt_boolean(L, 2, "lenient", 0);
   struct profile **place = profile_push(L);
   struct pprof_reader *r = pprof_begin((size_t)limit,
-                                             pages_prefer_large);
+                                       pages_prefer_large);
   if (r == NULL) return aux_no_memory(L);
   int status = feed_all(r, in);
   if (status == 0 || is_lenient) *place = pprof_finish(r, is_lenient, &error);

@@ -155,7 +155,7 @@ int decode_mappings(struct decode *d) {
     if (decode_string(d, v[5], "filename", &m.file) != 0
         || decode_string(d, v[6], "build_id", &m.build_id) != 0
         || add_id(d, &d->mappings, m.id,
-                         d->regions[PROFILE_MAPPING].count) != 0) {
+                  d->regions[PROFILE_MAPPING].count) != 0) {
       if (decode_forgive(d)) continue;
       return -1;
     }
@@ -183,7 +183,7 @@ int decode_functions(struct decode *d) {
         || decode_string(d, v[3], "system_name", &f.system_name) != 0
         || decode_string(d, v[4], "filename", &f.file) != 0
         || add_id(d, &d->functions, f.id,
-                         d->regions[PROFILE_FUNCTION].count) != 0) {
+                  d->regions[PROFILE_FUNCTION].count) != 0) {
       if (decode_forgive(d)) continue;
       return -1;
     }
@@ -254,7 +254,7 @@ static int read_locations(struct decode *d, struct line_list *list) {
     list->n = 0;
     if (read_location(d, &row, &l, list) != 0
         || add_id(d, &d->locations, l.id,
-                         d->regions[PROFILE_LOCATION].count) != 0) {
+                  d->regions[PROFILE_LOCATION].count) != 0) {
       if (decode_forgive(d)) continue;
       return -1;
     }
