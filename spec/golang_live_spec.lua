@@ -239,7 +239,8 @@ describe("a running Go program", function()
     local process <const> = started()
     local out, status, err = command("dump", process.pid, "-n", "0")
     assert.equal(0, status, err)
-    assert.matches("\n100 goroutines: chan receive, created by main.times\n", out, 1, true)
+    -- After a minute its length stands there, too.
+    assert.matches("\n100 goroutines: chan receive[%w, ]*, created by main%.times\n", out)
     local labels = {}
     -- The labels are of a second answer: the burner has to be on the same line in both.
     for _ = 1, 200 do
@@ -265,7 +266,7 @@ describe("a running Go program", function()
       assert.equal("<!doctype html>", helper.read(at .. "/d.html"):sub(1, 15))
       out, status, err = command("dump", "--diff", at .. "/d.txt", process.url)
       assert.equal(0, status, err)
-      assert.matches("\n  100: chan receive, created by main.times\n", out, 1, true)
+      assert.matches("\n  100: chan receive[%w, ]*, created by main%.times\n", out)
     end)
     out, status, err = command("dump", process.url, "--redact", "-n", "0")
     assert.equal(0, status, err)
