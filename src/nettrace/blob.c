@@ -34,22 +34,20 @@ static void apply_labels(const struct nt_reader *r, struct nt_event *event) {
 }
 
 /* Gives an event to the sink. Queue and direct path meet here. */
-static void emit(void *ctx, const struct nt_event *queued) {
+static void emit(void *ctx, struct nt_event *event) {
   struct nt_reader *r = ctx;
-  struct nt_event event = *queued;
-  if (event.ticks < r->emitted_ticks) r->counts.disordered++;
-  else r->emitted_ticks = event.ticks;
-  event.time_ns = nt_time(r, event.ticks);
-  if (event.labels != 0) apply_labels(r, &event);
-  r->sink.event(r->sink.ctx, &event);
+  if (event->ticks < r->emitted_ticks) r->counts.disordered++;
+  else r->emitted_ticks = event->ticks;
+  event->time_ns = nt_time(r, event->ticks);
+  if (event->labels != 0) apply_labels(r, event);
+  r->sink.event(r->sink.ctx, event);
 }
 
 void blob_flush(struct nt_reader *r) {
   order_flush(&r->order, UINT64_MAX, emit, r);
 }
 
-static int queue(struct nt_reader *r, const struct nt_event *event,
-                 int sorted) {
+static int queue(struct nt_reader *r, struct nt_event *event, int sorted) {
   if (!r->sink.want_order) {
     emit(r, event);
     return 0;
@@ -70,10 +68,8 @@ static int queue(struct nt_reader *r, const struct nt_event *event,
   return 0;
 }
 
-static struct nt_type *type_of(struct nt_reader *r, uint32_t metadata_id,
-                               uint64_t offset) {
-  if (metadata_id < NEAR_TYPES && r->near_types[metadata_id] != NULL)
-    return r->near_types[metadata_id];
+static struct nt_type *far_type(struct nt_reader *r, uint32_t metadata_id,
+                                uint64_t offset) {
   uint32_t serial = idmap_find(&r->type_ids, metadata_id);
   if (serial != IDMAP_NONE) return r->types[serial];
   r->counts.unknown_metadata++;
@@ -81,6 +77,14 @@ static struct nt_type *type_of(struct nt_reader *r, uint32_t metadata_id,
                  "event names metadata id %u, which is not defined",
                  metadata_id);
   return metadata_unknown(r);
+}
+
+static inline struct nt_type *type_of(struct nt_reader *r,
+                                      uint32_t metadata_id,
+                                      uint64_t offset) {
+  if (metadata_id < NEAR_TYPES && r->near_types[metadata_id] != NULL)
+    return r->near_types[metadata_id];
+  return far_type(r, metadata_id, offset);
 }
 
 /* The row of a V6 thread index; an unknown one gets a row of its own. */
@@ -94,6 +98,18 @@ static uint32_t subject_row(struct nt_reader *r, uint64_t index,
                  (unsigned long long)index);
   row = thread_find_or_add(r, index);
   if (row != NT_NO_THREAD) r->threads[row].id = 0;
+  return row;
+}
+
+/* The row of the thread that wrote the event: mostly that of the last one. */
+static inline uint32_t capture_row(struct nt_reader *r, struct blob *b,
+                                   uint64_t offset) {
+  if (b->row_plus != 0 && b->row_key == b->capture) return b->row_plus - 1;
+  uint32_t row = r->v6 && b->thread == b->capture
+                     ? subject_row(r, b->capture, offset)
+                     : thread_find_or_add(r, b->capture);
+  b->row_key = b->capture;
+  b->row_plus = row == NT_NO_THREAD ? 0 : row + 1;
   return row;
 }
 
@@ -161,14 +177,11 @@ static inline struct nt_type *counted_type(struct nt_reader *r,
 }
 
 /* Counts an event and hands it on when it is wanted. */
-static int take(struct nt_reader *r, const struct blob *b,
-                const uint8_t *payload, uint64_t offset) {
+static inline int take(struct nt_reader *r, struct blob *b,
+                       const uint8_t *payload, uint64_t offset) {
   struct nt_type *type = counted_type(r, b, offset);
   if (type == NULL) return -1;
-  uint32_t capture;
-  if (r->v6 && b->thread == b->capture)
-    capture = subject_row(r, b->capture, offset);
-  else capture = thread_find_or_add(r, b->capture);
+  uint32_t capture = capture_row(r, b, offset);
   if (capture == NT_NO_THREAD) return -1;
   thread_sequence(r, capture, b->sequence, b->ticks);
   if (type->wanted) {

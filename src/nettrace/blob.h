@@ -16,6 +16,8 @@ struct blob {
   int64_t ticks;
   int sorted;
   int has_ids;             /* activity or related id is not zero */
+  uint32_t row_plus;       /* the reader's row + 1 of the thread 'row_key' */
+  uint64_t row_key;
   uint8_t activity[16], related[16];
 };
 

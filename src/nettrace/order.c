@@ -15,7 +15,7 @@ static void slab_release(struct order *o, struct order_slab *slab) {
 
 static void release_items(struct order *o) {
   for (uint32_t i = 0; i < o->n_heap; i++) {
-    struct order_item *item = o->runs[o->heap[i]].head;
+    struct order_item *item = o->runs[o->heap[i].run].head;
     while (item != NULL) {
       struct order_item *next = item->next;
       struct order_slab *slab = item->slab;
@@ -42,35 +42,34 @@ void order_free(struct order *o) {
 }
 
 /* The oldest first; of equal times the one that came first in the file. */
-static int before(const struct order *o, uint32_t a, uint32_t b) {
-  const struct order_item *x = o->runs[a].head;
-  const struct order_item *y = o->runs[b].head;
-  if (x->event.ticks != y->event.ticks) return x->event.ticks < y->event.ticks;
-  return x->serial < y->serial;
+static int before(const struct order_head *a, const struct order_head *b) {
+  if (a->ticks != b->ticks) return a->ticks < b->ticks;
+  return a->serial < b->serial;
 }
 
 static void sift_up(struct order *o, uint32_t at) {
-  uint32_t run = o->heap[at];
-  while (at > 0 && before(o, run, o->heap[(at - 1) / 2])) {
+  struct order_head head = o->heap[at];
+  while (at > 0 && before(&head, &o->heap[(at - 1) / 2])) {
     o->heap[at] = o->heap[(at - 1) / 2];
     at = (at - 1) / 2;
   }
-  o->heap[at] = run;
+  o->heap[at] = head;
 }
 
 static void sift_down(struct order *o) {
-  uint32_t run = o->heap[0];
+  struct order_head head = o->heap[0];
   uint32_t at = 0;
   for (;;) {
     uint32_t child = 2 * at + 1;
     if (child >= o->n_heap) break;
-    if (child + 1 < o->n_heap && before(o, o->heap[child + 1], o->heap[child]))
+    if (child + 1 < o->n_heap
+        && before(&o->heap[child + 1], &o->heap[child]))
       child++;
-    if (!before(o, o->heap[child], run)) break;
+    if (!before(&o->heap[child], &head)) break;
     o->heap[at] = o->heap[child];
     at = child;
   }
-  o->heap[at] = run;
+  o->heap[at] = head;
 }
 
 static struct order_slab *slab_for(struct order *o, size_t bytes) {
@@ -105,29 +104,53 @@ static struct order_item *item_copy(struct order *o,
   size_t ids = (event->activity != NULL ? 16u : 0u)
                + (event->related != NULL ? 16u : 0u);
   size_t bytes = sizeof(struct order_item) + ids + event->size;
-  bytes = (bytes + 15) & ~(size_t)15;
+  bytes = (bytes + 7) & ~(size_t)7;
   struct order_slab *slab = slab_for(o, bytes);
   if (slab == NULL) return NULL;
   uint8_t *place = (uint8_t *)(slab + 1) + slab->used;
   slab->used += bytes;
   slab->live++;
   struct order_item *item = (struct order_item *)(void *)place;
-  item->next = NULL;
-  item->slab = slab;
-  item->serial = o->serial++;
-  item->event = *event;
+  struct order_item fields = {
+    NULL, slab, event->type, event->ticks, o->serial++, event->thread,
+    event->processor, event->stack, event->labels, event->size,
+    (event->activity != NULL ? 1u : 0u) | (event->related != NULL ? 2u : 0u)
+  };
+  *item = fields;
   uint8_t *extra = place + sizeof *item;
   if (event->activity != NULL) {
-    item->event.activity = memcpy(extra, event->activity, 16);
+    memcpy(extra, event->activity, 16);
     extra += 16;
   }
   if (event->related != NULL) {
-    item->event.related = memcpy(extra, event->related, 16);
+    memcpy(extra, event->related, 16);
     extra += 16;
   }
   if (event->size > 0) memcpy(extra, event->payload, event->size);
-  item->event.payload = extra;
   return item;
+}
+
+/* The event that an item was made of. */
+static struct nt_event item_event(const struct order_item *item,
+                                  uint32_t capture) {
+  const uint8_t *extra = (const uint8_t *)(item + 1);
+  struct nt_event event = {
+    .type = item->type, .ticks = item->ticks, .thread = item->thread,
+    .capture = capture, .processor = item->processor, .stack = item->stack,
+    .labels = item->labels, .opcode = item->type->opcode,
+    .version = item->type->version, .level = item->type->level,
+    .size = item->size
+  };
+  if (item->ids & 1) {
+    event.activity = extra;
+    extra += 16;
+  }
+  if (item->ids & 2) {
+    event.related = extra;
+    extra += 16;
+  }
+  event.payload = extra;
+  return event;
 }
 
 static void item_release(struct order *o, struct order_item *item) {
@@ -155,14 +178,31 @@ static uint32_t new_run(struct order *o) {
   return o->n_runs++;
 }
 
+/* Makes room for the runs of threads up to this one. */
 static int thread_slot(struct order *o, uint32_t thread) {
   uint32_t old = o->thread_cap;
+  if (thread < old) return 0;
   if (budget_grow(o->budget, (void **)&o->thread_run, &o->thread_cap,
                   sizeof *o->thread_run, (uint64_t)thread + 1) != 0)
     return -1;
-  if (o->thread_cap > old)
-    memset(o->thread_run + old, 0,
-           (o->thread_cap - old) * sizeof *o->thread_run);
+  memset(o->thread_run + old, 0,
+         (o->thread_cap - old) * sizeof *o->thread_run);
+  return 0;
+}
+
+/* Begins a run of a thread, after which those before it get no more events. */
+static int start_run(struct order *o, uint32_t capture,
+                     struct order_item *item) {
+  uint32_t *slot = &o->thread_run[capture];
+  uint32_t run = new_run(o);
+  if (run == UINT32_MAX) return -1;
+  if (*slot != 0) o->runs[*slot - 1].is_open = 0;
+  *slot = run + 1;
+  struct order_run fresh = {item, item, capture, 1};
+  struct order_head head = {item->ticks, item->serial, run};
+  o->runs[run] = fresh;
+  o->heap[o->n_heap++] = head;
+  sift_up(o, o->n_heap - 1);
   return 0;
 }
 
@@ -170,41 +210,38 @@ int order_add(struct order *o, const struct nt_event *event) {
   if (thread_slot(o, event->capture) != 0) return -1;
   struct order_item *item = item_copy(o, event);
   if (item == NULL) return -1;
-  uint32_t *slot = &o->thread_run[event->capture];
-  if (*slot != 0
-      && o->runs[*slot - 1].tail->event.ticks <= event->ticks) {
-    o->runs[*slot - 1].tail->next = item;
-    o->runs[*slot - 1].tail = item;
+  uint32_t slot = o->thread_run[event->capture];
+  if (slot != 0 && o->runs[slot - 1].tail->ticks <= event->ticks) {
+    o->runs[slot - 1].tail->next = item;
+    o->runs[slot - 1].tail = item;
   }
-  else {
-    uint32_t run = new_run(o);
-    if (run == UINT32_MAX) {
-      item_release(o, item);
-      return -1;
-    }
-    if (*slot != 0) o->runs[*slot - 1].thread = UINT32_MAX;
-    *slot = run + 1;
-    o->runs[run].head = o->runs[run].tail = item;
-    o->runs[run].thread = event->capture;
-    o->heap[o->n_heap++] = run;
-    sift_up(o, o->n_heap - 1);
+  else if (start_run(o, event->capture, item) != 0) {
+    item_release(o, item);
+    return -1;
   }
   o->queued++;
   return 0;
 }
 
 static void emit_oldest(struct order *o, order_emit emit, void *ctx) {
-  struct order_run *run = &o->runs[o->heap[0]];
+  struct order_head *oldest = &o->heap[0];
+  struct order_run *run = &o->runs[oldest->run];
   struct order_item *item = run->head;
-  if (item->next != NULL) run->head = item->next;
+  struct order_item *next = item->next;
+  struct nt_event event = item_event(item, run->capture);
+  if (next != NULL) {
+    run->head = next;
+    oldest->ticks = next->ticks;
+    oldest->serial = next->serial;
+  }
   else {
-    if (run->thread != UINT32_MAX) o->thread_run[run->thread] = 0;
-    o->free_runs[o->n_free++] = o->heap[0];
-    o->heap[0] = o->heap[--o->n_heap];
+    if (run->is_open) o->thread_run[run->capture] = 0;
+    o->free_runs[o->n_free++] = oldest->run;
+    *oldest = o->heap[--o->n_heap];
   }
   if (o->n_heap > 1) sift_down(o);
   o->queued--;
-  emit(ctx, &item->event);
+  emit(ctx, &event);
   item_release(o, item);
 }
 

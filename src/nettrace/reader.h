@@ -164,10 +164,23 @@ uint32_t thread_find_or_add(struct nt_reader *r, uint64_t key);
 int thread_read_rows(struct nt_reader *r, struct cursor *c, uint64_t base);
 int thread_read_removals(struct nt_reader *r, struct cursor *c,
                          uint64_t base);
-void thread_sequence(struct nt_reader *r, uint32_t thread, uint32_t number,
-                     int64_t ticks);
+/* Notes what is missing before a number that is not the next one. */
+void thread_hole(struct nt_reader *r, uint32_t thread, uint32_t number,
+                 int64_t ticks);
 void thread_told(struct nt_reader *r, uint32_t thread, uint32_t number,
                  int64_t ticks);
 void thread_forget_all(struct nt_reader *r);
+
+/* An event of a thread, with the thread's own number of it. */
+static inline void thread_sequence(struct nt_reader *r, uint32_t thread,
+                                   uint32_t number, int64_t ticks) {
+  struct nt_thread *t = &r->threads[thread];
+  t->events++;
+  if (!t->seen || number - t->last_sequence != 1)
+    thread_hole(r, thread, number, ticks);
+  t->seen = 1;
+  t->last_sequence = number;
+  r->thread_ticks[thread] = ticks;
+}
 
 #endif

@@ -89,19 +89,15 @@ static void record_loss(struct nt_reader *r, uint32_t thread, uint32_t count,
   loss->to_ns = nt_time(r, ticks);
 }
 
-void thread_sequence(struct nt_reader *r, uint32_t thread, uint32_t number,
-                     int64_t ticks) {
-  struct nt_thread *t = &r->threads[thread];
-  t->events++;
+void thread_hole(struct nt_reader *r, uint32_t thread, uint32_t number,
+                 int64_t ticks) {
+  const struct nt_thread *t = &r->threads[thread];
   if (t->seen) {
     uint32_t hole = number - t->last_sequence - 1;
     /* A number that went back: the OS gave the id to another thread. */
     if (hole != 0 && hole < HALF_CIRCLE) record_loss(r, thread, hole, ticks);
   }
   else if (r->v6 && number > 1) record_loss(r, thread, number - 1, ticks);
-  t->seen = 1;
-  t->last_sequence = number;
-  r->thread_ticks[thread] = ticks;
 }
 
 void thread_told(struct nt_reader *r, uint32_t thread, uint32_t number,
