@@ -64,6 +64,17 @@ describe("probes of user functions", function()
     assert.equal((f.total_ns + 1000) // 2000, f.mean_ns)
   end)
 
+  it("are listed with those of the longest calls first", function()
+    local report <const> = in_target({ latency = true, functions = "^(nest|counted)$" },
+      { "calls 2000", "nest 20" })
+    local group <const> = report:by_latency()[1]
+    local nest <const>, counted <const> = table.unpack(group.functions)
+    assert.same({ "nest", "counted" }, { nest.name, counted.name })
+    assert.is_true(nest.mean_ns > counted.mean_ns)
+    assert.equal("counted", report:by_hits()[1].functions[1].name)
+    assert.equal(group.binary, nest.binary)
+  end)
+
   it("tell groups apart by the value of an argument", function()
     local numbers <const> = in_target({ arg = 1, functions = "^counted$" }, { "calls 400" })
     local seen = {}
@@ -112,6 +123,29 @@ describe("probes of user functions", function()
     assert.equal(30 + 3, profile:total("hits"))
     assert(profile:total("time") > 0)
     assert.matches("counted", profile:render "folded")
+  end)
+
+  it("are listed by binary, those of the kernel below each program by its share", function()
+    helper.in_directory(function(directory)
+      local function dd(name, sizes)
+        helper.run(("cp \"$(command -v dd)\" %s/%s && %s/%s if=/dev/zero of=/dev/null %s"):format(
+          directory, name, directory, name, sizes))
+      end
+      local report <const> = probes.run({ stacks = true,
+        tracepoint = { "syscalls:sys_enter_read", "syscalls:sys_enter_write" } }, function()
+        dd("reader", "ibs=1 obs=512 count=512")
+        dd("writer", "ibs=2000 obs=1 count=1")
+      end)
+      local first, counts = {}, {}
+      for _, group in ipairs(report:by_hits()) do
+        local name <const> = group.binary:match "[^/]*$"
+        first[name], counts[name] = group.functions[1].name, group.functions[1].count
+      end
+      assert.equal("syscalls:sys_enter_read", first.reader)
+      assert.equal("syscalls:sys_enter_write", first.writer)
+      assert.is_true(counts.reader >= 512 and counts.reader < 600, counts.reader)
+      assert.is_true(counts.writer >= 2000 and counts.writer < 2100, counts.writer)
+    end)
   end)
 
   it("give single hits with their stacks", function()

@@ -141,6 +141,14 @@ describe("a difference", function()
     assert.is_nil(rows.same_fn)
   end)
 
+  it("is beside the sum, which a profile has by `plus`", function()
+    local sum <const> = assert(case("before"):plus(case("after")))
+    assert.equal(120 + 240, sum:total(1))
+    local rows <const> = by_name(sum:top())
+    assert.same({ 150, 60, 90, 60 }, { rows.new_fn.flat, rows.gone_fn.flat, rows.grown_fn.flat,
+      rows.same_fn.flat })
+  end)
+
   it("is one object as JSON", function()
     local file <const> = dkjson.decode(case("before"):diff(case("after")):render("json"))
     assert.same({ 1, "samples", "count", 120, 240 },

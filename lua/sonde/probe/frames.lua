@@ -113,6 +113,7 @@ end
 -- Of most stacks one side is empty.
 local NO_FRAMES <const> = {}
 
+-- Also the process's stage in which the stack was taken.
 local function user_frames(probe, row, func)
   local list <const>, cut = addresses(probe, row.user)
   if list == nil then return NO_FRAMES end
@@ -131,7 +132,7 @@ local function user_frames(probe, row, func)
     n = n + 1
     result[n] = resolved(probe, stage, "user", list[i], n > 1)
   end
-  return result
+  return result, stage
 end
 
 local function kernel_frames(probe, row, func)
@@ -192,9 +193,11 @@ end
 -- @treturn {table,...} frames of the process, innermost first: `type name
 --   function_id` (-1 when it was not probed) `offset address file`
 -- @treturn {table,...} frames of the kernel
+-- @treturn ?table what the process was then, as of `sonde.probe.processes.look`
 function frames.of(probe, row)
   local func <const> = probe.functions[row.id + 1]
-  return user_frames(probe, row, func), kernel_frames(probe, row, func)
+  local user_side <const>, stage <const> = user_frames(probe, row, func)
+  return user_side, kernel_frames(probe, row, func), stage
 end
 
 return frames

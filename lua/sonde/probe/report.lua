@@ -52,25 +52,28 @@ local function read_functions(self, probe)
   end
 end
 
-local function binary_of(probe, row)
+-- The program that was run: by the stage, if the stack has one.
+local function binary_of(probe, row, stage)
+  if stage and stage.program then return stage.program end
   local stages <const> = probe.seen:of(row.pid)
   return stages[1] and stages[#stages].program or nil
 end
 
--- A number for each different frame: stacks of several processes are one when their
--- names are the same.
-local function number_of(numbers, frame)
-  local number = frame.number
+-- A number for each different text.
+local function number_of(numbers, key)
+  local number = numbers[key]
   if number == nil then
-    local key <const> = ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset)
-    number = numbers[key]
-    if number == nil then
-      number, numbers.n = numbers.n, numbers.n + 1
-      numbers[key] = number
-    end
-    frame.number = number
+    number, numbers.n = numbers.n, numbers.n + 1
+    numbers[key] = number
   end
   return number
+end
+
+-- Stacks of several processes of a program are one when their names are the same.
+local function number_of_frame(numbers, frame)
+  frame.number = frame.number
+    or number_of(numbers, ("%s\1%s\1%d"):format(frame.name, frame.file, frame.offset))
+  return frame.number
 end
 
 -- Stacks are a tree of frames, the outermost first, whose nodes are numbers: a table
@@ -89,7 +92,9 @@ end
 
 local function node_of(self, node, list)
   local tree <const>, numbers <const> = self.tree, self.numbers
-  for i = #list, 1, -1 do node = child_of(tree, node, number_of(numbers, list[i])) end
+  for i = #list, 1, -1 do
+    node = child_of(tree, node, number_of_frame(numbers, list[i]))
+  end
   return node
 end
 
@@ -108,7 +113,9 @@ end
 local KERNEL <const> = 0
 
 local function add_stack(self, func, row, user, kernel, binary)
-  local node = node_of(self, child_of(self.tree, 0, func.id + 1), user)
+  local program <const> = number_of(self.numbers, binary or "")
+  local node = child_of(self.tree, child_of(self.tree, 0, func.id + 1), program)
+  node = node_of(self, node, user)
   if #kernel > 0 then node = node_of(self, child_of(self.tree, node, KERNEL), kernel) end
   local stack = self.at_node[node]
   if stack == nil then
@@ -145,8 +152,8 @@ local function read_stacks(self, probe, rows)
   self.numbers, self.tree, self.at_node = { n = 1 }, { n = 0 }, {}
   for _, row in ipairs(rows) do
     local func <const> = self.by_id[row.id]
-    local user, kernel = frames.of(probe, row)
-    add_stack(self, func, row, user, kernel, binary_of(probe, row))
+    local user <const>, kernel <const>, stage <const> = frames.of(probe, row)
+    add_stack(self, func, row, user, kernel, binary_of(probe, row, stage))
     func.lost = func.lost + count_side(self.counts, "user", row.user, row.count)
     func.lost = func.lost + count_side(self.counts, "kernel", row.kernel, row.count)
   end
@@ -231,11 +238,10 @@ function Report:func(id)
   return self.by_id[id]
 end
 
-local function sorted(self, all, better)
-  local list = {}
-  for _, func in ipairs(self.all) do
-    if all or func.count > 0 then list[#list + 1] = func end
-  end
+local function by_hits(func) return func.count end
+local function by_latency(func) return func.mean_ns or -1 end
+
+local function sort(list, better)
   table.sort(list, function(a, b)
     local x <const>, y <const> = better(a), better(b)
     if x ~= y then return x > y end
@@ -245,18 +251,26 @@ local function sorted(self, all, better)
   return list
 end
 
+local function sorted(self, all, better)
+  local list = {}
+  for _, func in ipairs(self.all) do
+    if all or func.count > 0 then list[#list + 1] = func end
+  end
+  return sort(list, better)
+end
+
 --- The functions, the most hit first.
 -- @tparam ?boolean all also those that were not hit
 -- @treturn {Function,...}
 function Report:functions(all)
-  return sorted(self, all, function(func) return func.count end)
+  return sorted(self, all, by_hits)
 end
 
 --- The functions, those of the longest calls first.
 -- @tparam ?boolean all also those that were not hit
 -- @treturn {Function,...}
 function Report:functions_by_latency(all)
-  return sorted(self, all, function(func) return func.mean_ns or -1 end)
+  return sorted(self, all, by_latency)
 end
 
 -- What a program had the kernel do: the hits of each of the kernel's functions
@@ -278,8 +292,18 @@ local function shares_of(func)
   return shares
 end
 
+-- A function of the kernel as one program had it: with that one's figures.
+local function share_of(func, share)
+  local mean <const> = share.returns > 0 and share.total_ns // share.returns or nil
+  return setmetatable({ count = share.count, returns = share.returns, total_ns = share.total_ns },
+    { __index = function(_, name)
+      if name == "mean_ns" then return mean end
+      return func[name]
+    end })
+end
+
 -- Lists by binary, in the order in which binaries come up.
-local function per_binary(list)
+local function per_binary(list, better)
   local groups, at = {}, {}
   local function add(binary, func)
     local group = at[binary]
@@ -291,16 +315,10 @@ local function per_binary(list)
   end
   for _, func in ipairs(list) do
     add(func.binary, func)
-    if func.kind ~= "user" then
-      local shares <const> = shares_of(func)
-      for _, binary in ipairs(shares) do
-        local share <const> = shares[binary]
-        local mean <const> = share.returns > 0 and share.total_ns // share.returns or nil
-        add(binary, setmetatable({ count = share.count, returns = share.returns,
-          total_ns = share.total_ns, mean_ns = mean }, { __index = func }))
-      end
-    end
+    local shares <const> = func.kind ~= "user" and shares_of(func) or {}
+    for _, binary in ipairs(shares) do add(binary, share_of(func, shares[binary])) end
   end
+  for _, group in ipairs(groups) do sort(group.functions, better) end
   return groups
 end
 
@@ -309,13 +327,13 @@ end
 -- mean of that one, when stacks were taken.
 -- @treturn {table,...} `binary`, `functions`
 function Report:by_hits()
-  return per_binary(self:functions())
+  return per_binary(self:functions(), by_hits)
 end
 
 --- The same in order of latency.
 -- @treturn {table,...}
 function Report:by_latency()
-  return per_binary(self:functions_by_latency())
+  return per_binary(self:functions_by_latency(), by_latency)
 end
 
 --- How many stacks were collected and lost, on each side.
