@@ -42,6 +42,9 @@ local function stacks_of(report)
   return list
 end
 
+-- Which of its threads runs when a few samples are taken is chance.
+local BURNS <const> = "Targets%.Mixed%.Program%.(%a+)"
+
 local function any(list, pattern)
   for _, text in ipairs(list) do
     if text:find(pattern) then return true end
@@ -56,7 +59,8 @@ describe("stacks of a .NET process", function()
       local report <const> = report_of(process, { binary = library,
         functions = "^SystemNative_PWrite$" }, 5)
       local stacks <const> = stacks_of(report)
-      assert(any(stacks, "^SystemNative_PWrite\n.*RandomAccess.*\nTargets%.Mixed%.Program%.Writer"),
+      -- What stands between the two is inlined sooner or later.
+      assert(any(stacks, "^SystemNative_PWrite\n.*System%.IO%..*\nTargets%.Mixed%.Program%.Writer"),
         stacks[1])
       assert.same({}, report.missing)
       local frames <const> = report:func(0):stacks_by_hits()[1].user
@@ -69,9 +73,8 @@ describe("stacks of a .NET process", function()
     with_target(function(process)
       local report <const> = report_of(process, { perf = "cpu-clock" }, 30)
       local stacks <const> = stacks_of(report)
-      assert(any(stacks, "Targets%.Mixed%.Program%.Steady\n.*libcoreclr%.so%+0x%x+\n"), stacks[1])
-      local text <const> = report:profile():render "folded"
-      assert.matches("Targets.Mixed.Program.Steady", text, 1, true)
+      assert(any(stacks, BURNS .. "\n.*libcoreclr%.so%+0x%x+\n"), stacks[1])
+      assert.matches(BURNS, (report:profile():render "folded"))
     end)
   end)
 
@@ -87,8 +90,9 @@ describe("stacks of a .NET process", function()
       local hit = false
       for _, stack in ipairs(report:func(0):stacks_by_hits()) do
         for _, frame in ipairs(stack.user) do
-          local code <const> = frame.name:find("Steady", 1, true) and names:find(frame.address - 1)
-          hit = hit or code and code.name:find("Steady", 1, true) ~= nil
+          local name <const> = frame.name:match(BURNS)
+          local code <const> = name and names:find(frame.address - 1)
+          hit = hit or code and code.name:find(name, 1, true) ~= nil
         end
       end
       for _, path in ipairs(files) do os.remove(path) end
