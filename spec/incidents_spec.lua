@@ -97,7 +97,7 @@ describe("an incident of a .NET service", function()
       over = loop.task(function()
         for _ = 1, 40 do
           process.stdin:write "leak 4\n"
-          loop.sleep(SECOND // 4)
+          if not loop.sleep(SECOND // 4) then return end
         end
       end)
     end, { see = function(results)
@@ -182,7 +182,7 @@ describe("an incident of a Go server", function()
     return loop.task(function()
       for _ = 1, rounds do
         leak(process, 50)
-        loop.sleep(SECOND // 2)
+        if not loop.sleep(SECOND // 2) then return end
       end
     end)
   end

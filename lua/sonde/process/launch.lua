@@ -27,7 +27,11 @@ local function await_stop(self)
     local stat <const> = proc.stat(self.pid)
     if stat and stat.state == "T" then return true end
     if stat == nil or self.exit:is_set() then break end
-    loop.sleep(MS)
+    local slept <const>, message, code = loop.sleep(MS)
+    if not slept then
+      self:close()
+      return nil, message, code
+    end
   until loop.now() > deadline
   self:close()
   return nil, "it ended before it began", "unavailable"
