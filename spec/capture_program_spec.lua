@@ -149,6 +149,17 @@ describe("sonde capture -- CMD", function()
     end)
   end)
 
+  it("is given up when its task is canceled", function()
+    local launch <const> = require "sonde.process.launch"
+    local started
+    local task <const> = loop.task(function()
+      started = table.pack(launch.start { "sleep", "60" })
+    end)
+    task:cancel "no more"
+    assert(task:join(loop.after(30 * 1000 * MS)))
+    assert.same({ n = 3, nil, "no more", "canceled" }, started)
+  end)
+
   it("refuses what does not go together", function()
     for _, case in ipairs {
       { "one of them", "-p", "1", "--every", "1s", "--", "true" },
