@@ -221,6 +221,7 @@ build = {
     ["sonde.base.tcp"] = "lua/sonde/base/tcp.lua",
     ["sonde.base.term"] = "lua/sonde/base/term.lua",
     ["sonde.base.text"] = "lua/sonde/base/text.lua",
+    ["sonde.base.unique"] = "lua/sonde/base/unique.lua",
     ["sonde.base.units"] = "lua/sonde/base/units.lua",
     ["sonde.base.url"] = "lua/sonde/base/url.lua",
     ["sonde.base.utf16"] = "lua/sonde/base/utf16.lua",

@@ -227,6 +227,20 @@ for _, backend in ipairs(backends) do
       end)
     end)
 
+    -- As two processes of one second whose addresses are alike, or whose host seeds.
+    it("stores batches of writers that draw the same numbers", function()
+      with_store(function(store)
+        for i = 1, 2 do
+          package.loaded["sonde.capture.store.batch"] = nil
+          local fresh <const> = require "sonde.capture.store.batch"
+          math.randomseed(7)
+          assert(store:write(fresh.check(checkpoint(i, { goprof(heap(i)) }))))
+        end
+        math.randomseed(os.time())
+        assert.equal(8, #collect(store:records { kind = "goprof" }))
+      end)
+    end)
+
     it("lists captures and checkpoints", function()
       with_store(function(store)
         fill(store)

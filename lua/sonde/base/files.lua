@@ -2,6 +2,7 @@
 -- @module sonde.base.files
 local core <const> = require "sonde.c.core"
 local errors <const> = require "sonde.base.errors"
+local unique <const> = require "sonde.base.unique"
 
 local files = {}
 
@@ -50,7 +51,7 @@ end
 
 -- A name beside `path` that nobody else uses at the same time.
 local function partial_name(path)
-  return ("%s.%08x.part"):format(path, math.random(0, 0xffffffff))
+  return ("%s.%s.part"):format(path, unique.hex(4))
 end
 
 -- Writes through `fill` and closes; true, or nil and a failure's values.

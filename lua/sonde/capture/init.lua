@@ -18,6 +18,7 @@ local proc <const> = require "sonde.process.proc"
 local stores <const> = require "sonde.capture.store"
 local transport <const> = require "sonde.capture.transport"
 local tree <const> = require "sonde.process.tree"
+local unique <const> = require "sonde.base.unique"
 local uv <const> = require "sonde.base.uv"
 
 local capture = {}
@@ -55,8 +56,7 @@ local counter = 0
 -- In order of time when sorted, and unlike that of any other process.
 local function new_id()
   counter = counter + 1
-  return ("%s-%06x%04x"):format(os.date "!%Y%m%dT%H%M%S", math.random(0, 0xffffff),
-    counter & 0xffff)
+  return ("%s-%s%04x"):format(os.date "!%Y%m%dT%H%M%S", unique.hex(5), counter & 0xffff)
 end
 
 -- What `sonde.capture` gets beside the declared options: a store or its path, and

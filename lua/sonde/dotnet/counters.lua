@@ -9,6 +9,7 @@
 -- @module sonde.dotnet.counters
 local loop <const> = require "sonde.base.loop"
 local options <const> = require "sonde.base.options"
+local unique <const> = require "sonde.base.unique"
 local version <const> = require "sonde.dotnet.version"
 
 local counters = {}
@@ -40,9 +41,7 @@ local function seconds(ns)
 end
 
 local function new_id()
-  local words = {}
-  for i = 1, 4 do words[i] = ("%08x"):format(math.random(0, 0xffffffff)) end
-  local hex <const> = table.concat(words)
+  local hex <const> = unique.hex(16)
   return ("%s-%s-4%s-8%s-%s"):format(hex:sub(1, 8), hex:sub(9, 12), hex:sub(14, 16),
     hex:sub(18, 20), hex:sub(21, 32))
 end

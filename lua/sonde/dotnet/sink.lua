@@ -3,6 +3,7 @@
 -- @module sonde.dotnet.sink
 local errors <const> = require "sonde.base.errors"
 local loop <const> = require "sonde.base.loop"
+local unique <const> = require "sonde.base.unique"
 local uv <const> = require "sonde.base.uv"
 
 local sink = {}
@@ -123,7 +124,7 @@ local function open_path(path)
   local own <const> = { name = path, owned = true }
   if kind ~= "device" then
     own.target = kind and target or path
-    own.partial = ("%s.%08x.part"):format(own.target, math.random(0, 0xffffffff))
+    own.partial = ("%s.%s.part"):format(own.target, unique.hex(4))
   end
   local fd, message, name = uv.fs_open(own.partial or path, own.partial and "wx" or "w", MODE)
   if fd == nil then

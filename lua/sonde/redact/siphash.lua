@@ -1,6 +1,8 @@
 --- SipHash-2-4: a keyed hash of short texts, so that who does not know the key
 -- cannot try names until one fits.
 -- @module sonde.redact.siphash
+local unique <const> = require "sonde.base.unique"
+
 local siphash = {}
 
 local function rotate(x, n)
@@ -57,14 +59,7 @@ end
 -- @treturn integer
 -- @treturn integer
 function siphash.random_key()
-  local file <const> = io.open("/dev/urandom", "rb")
-  local bytes = file and file:read(16)
-  if file then file:close() end
-  if bytes == nil or #bytes < 16 then
-    -- Without the system's source Lua's own, which it seeds with its addresses.
-    bytes = ("<i8i8"):pack(math.random(0), math.random(0))
-  end
-  local k0, k1 = ("<i8i8"):unpack(bytes)
+  local k0, k1 = ("<i8i8"):unpack(unique.bytes(16))
   return k0, k1
 end
 

@@ -3,6 +3,7 @@
 -- @module sonde.shell.lines
 local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
+local unique <const> = require "sonde.base.unique"
 
 local lines = {}
 
@@ -51,7 +52,7 @@ end
 -- Keeps the file from growing for ever. It is renamed into place, so that two
 -- shells that end at once lose nothing but each other's last lines.
 local function trim(path, list)
-  local partial <const> = ("%s.%08x"):format(path, math.random(0, 0xffffffff))
+  local partial <const> = ("%s.%s"):format(path, unique.hex(4))
   local file <const> = io.open(partial, "w")
   if file == nil then return list end
   local kept <const> = table.move(list, #list - KEPT_LINES + 1, #list, 1, {})

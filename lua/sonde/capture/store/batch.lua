@@ -3,6 +3,7 @@
 -- mistake in a program, so it raises.
 -- @module sonde.capture.store.batch
 local fields <const> = require "sonde.capture.fields"
+local unique <const> = require "sonde.base.unique"
 
 local batch = {}
 
@@ -41,7 +42,7 @@ local counter = 0
 -- A name that no other batch of any process has.
 local function new_id()
   counter = counter + 1
-  return ("%016x%08x%04x"):format(math.random(0), os.time() & 0xffffffff, counter & 0xffff)
+  return ("%s%08x%04x"):format(unique.hex(8), os.time() & 0xffffffff, counter & 0xffff)
 end
 
 -- Records come from a function once, and a batch may be written twice.

@@ -13,6 +13,7 @@ local http <const> = require "sonde.base.http"
 local json <const> = require "sonde.base.json"
 local reading <const> = require "sonde.capture.store.clickhouse_reading"
 local tsv <const> = require "sonde.capture.store.tsv"
+local unique <const> = require "sonde.base.unique"
 local waiting <const> = require "sonde.capture.store.waiting"
 
 local module = {}
@@ -187,7 +188,7 @@ end
 
 -- What an attempt writes, table by table.
 local function new_attempt(given)
-  return { id = given.id .. ("-%08x"):format(math.random(0, 0xffffffff)),
+  return { id = ("%s-%s"):format(given.id, unique.hex(4)),
     day = day_of(given.checkpoint.taken_at), given = given, stacks = {}, payloads = {},
     parts = {}, rows = {}, kinds = {}, n_parts = 0 }
 end
