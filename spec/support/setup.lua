@@ -1,4 +1,4 @@
--- Runs once before the suite.
+-- Runs once before the specs of a run.
 local busted <const> = require "busted"
 local core <const> = require "sonde.c.core"
 

@@ -49,8 +49,11 @@ local function fail(path, message, number)
   return nil, ("%s: %s"):format(path, words), errors.system_code(number)
 end
 
--- A name beside `path` that nobody else uses at the same time.
-local function partial_name(path)
+--- A name beside a path that nobody else uses at the same time, for what becomes that
+-- file when it is complete.
+-- @tparam string path
+-- @treturn string
+function files.partial_name(path)
   return ("%s.%s.part"):format(path, unique.hex(4))
 end
 
@@ -88,7 +91,7 @@ local function open_beside(path)
   if kind == "directory" then return nil, nil, path .. ": is a directory", "unavailable" end
   if kind == "device" then return false end
   target = kind and target or path
-  local partial <const> = partial_name(target)
+  local partial <const> = files.partial_name(target)
   local file, message, number = io.open(partial, "wb")
   if file then return partial, file, target end
   return nil, fail(path, errors.system_words(message, partial), number)

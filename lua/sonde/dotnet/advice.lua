@@ -107,8 +107,8 @@ local function on_losses(list, trace, counts)
       units.count(loss.count), unsigned(loss.thread), units.duration(loss.from_ns),
       units.duration(loss.to_ns))
   end
-  add(list, "warning", text, "record with a larger buffer (dotnet-trace collect --buffersize"
-    .. " 1024) or fewer providers")
+  add(list, "warning", text, "record with a larger buffer (sonde record --buffer 1GiB) or"
+    .. " fewer providers")
 end
 
 local function on_samples(list, trace, counts)
@@ -121,7 +121,7 @@ local function on_samples(list, trace, counts)
       ("sonde top %s --view %s"):format(trace.name, available[1]))
   elseif counts.events > 0 then
     add(list, "note", "no samples of threads: the sample profiler was not recorded",
-      "dotnet-trace collect --profile dotnet-sampled-thread-time")
+      "sonde record -p NAME")
   end
 end
 

@@ -2,8 +2,8 @@
 -- or nowhere.
 -- @module sonde.dotnet.sink
 local errors <const> = require "sonde.base.errors"
+local files <const> = require "sonde.base.files"
 local loop <const> = require "sonde.base.loop"
-local unique <const> = require "sonde.base.unique"
 local uv <const> = require "sonde.base.uv"
 
 local sink = {}
@@ -124,7 +124,7 @@ local function open_path(path)
   local own <const> = { name = path, owned = true }
   if kind ~= "device" then
     own.target = kind and target or path
-    own.partial = ("%s.%s.part"):format(own.target, unique.hex(4))
+    own.partial = files.partial_name(own.target)
   end
   local fd, message, name = uv.fs_open(own.partial or path, own.partial and "wx" or "w", MODE)
   if fd == nil then

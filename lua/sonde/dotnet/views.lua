@@ -130,7 +130,7 @@ local function no_events(trace, name)
   if other then
     hint = ("sonde top %s --view %s"):format(trace.name, other)
   elseif view.record then
-    hint = "dotnet-trace collect --providers " .. view.record
+    hint = "sonde record -p NAME --provider " .. view.record
   end
   return nil, what .. has, "no_samples", hint
 end

@@ -3,7 +3,6 @@
 -- @module sonde.shell.lines
 local errors <const> = require "sonde.base.errors"
 local core <const> = require "sonde.c.core"
-local unique <const> = require "sonde.base.unique"
 
 local lines = {}
 
@@ -52,14 +51,11 @@ end
 -- Keeps the file from growing for ever. It is renamed into place, so that two
 -- shells that end at once lose nothing but each other's last lines.
 local function trim(path, list)
-  local partial <const> = ("%s.%s"):format(path, unique.hex(4))
-  local file <const> = io.open(partial, "w")
-  if file == nil then return list end
   local kept <const> = table.move(list, #list - KEPT_LINES + 1, #list, 1, {})
-  file:write(table.concat(kept, "\n"), "\n")
-  file:close()
-  os.rename(partial, path)
-  return kept
+  local done <const> = require("sonde.base.files").write(path, function(file)
+    return file:write(table.concat(kept, "\n"), "\n")
+  end)
+  return done and kept or list
 end
 
 --- The history: what earlier shells kept; each line is written at once, so

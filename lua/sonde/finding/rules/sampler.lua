@@ -25,8 +25,7 @@ function rule.look(ev)
     title = "No samples, so this trace cannot say where time went",
     severity = "low", certainty = "certain",
     figure = { value = 0, unit = "count", text = "0 samples" },
-    detail = instead .. " Record with the sample profiler"
-      .. " (dotnet-trace collect --profile dotnet-sampled-thread-time).",
+    detail = instead .. " Record with the sample profiler (sonde record -p NAME).",
     command = #views > 0 and ev:command("top", "--view " .. views[1])
       or ev:command("report providers"),
     view = views[1],
